@@ -1,0 +1,71 @@
+"""The `scorer` program: its commands, and how failures leave it.
+
+Command modules import the library inside their functions, so that `--help` is instant.
+"""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from scorer import __version__
+from scorer.cli import models, run, thresholds, train, verify
+from scorer.errors import ScorerError
+
+_DEBUG = "SCORER_DEBUG"
+
+app = typer.Typer(
+    name="scorer",
+    help="Score every scholarly work of a frame with a small student, honestly stamped.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"scorer {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: scorer run frame.parquet, then scorer verify frame.scored.parquet")
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the whole traceback where a command fails.")
+    ] = False,
+) -> None:
+    """Score every scholarly work of a frame with a small student, honestly stamped.
+
+    Every row says machine_predicted_unvalidated: scores rank works for human review, they never
+    assert a category.
+    """
+    if debug:
+        os.environ[_DEBUG] = "1"
+
+
+run.register(app)
+thresholds.register(app)
+verify.register(app)
+models.register(app)
+train.register(app)
+
+
+def main() -> None:
+    """Run the program; a failure ends in one or two plain lines and its own exit code."""
+    try:
+        app()
+    except ScorerError as error:
+        if os.environ.get(_DEBUG):
+            raise
+        typer.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

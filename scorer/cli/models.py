@@ -1,0 +1,66 @@
+"""`scorer models`: which students there are."""
+
+from typing import Annotated
+
+import typer
+
+from scorer.cli.options import Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: scorer models metacan-ngram")(models)
+
+
+def models(
+    name: Annotated[
+        str | None, typer.Argument(help="A bundle's name or folder: shows its model card.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the bundles that came with the program, or show the card of one."""
+    import json as json_text
+
+    from scorer.cli.tables import console, table
+    from scorer.student.bundle import find_bundle, load_manifest, read_card, shipped_bundles
+
+    if name is not None:
+        folder = find_bundle(name)
+        manifest = load_manifest(folder)
+        if json:
+            typer.echo(manifest.to_json(), nl=False)
+            return
+        from rich.markdown import Markdown
+
+        screen = console()
+        card = read_card(folder)
+        screen.print(Markdown(card) if screen.is_terminal else card)
+        screen.print(f"Version: {manifest.version}")
+        return
+    manifests = [load_manifest(folder) for folder in shipped_bundles()]
+    if json:
+        rows = [
+            {
+                "name": m.name,
+                "version": m.version,
+                "heads": m.targets.head_names,
+                "targets": [*m.targets.binary_names, *(axis.name for axis in m.targets.axes)],
+                "mature": m.maturity.passed,
+                "licence": m.licence,
+            }
+            for m in manifests
+        ]
+        typer.echo(json_text.dumps(rows, indent=2))
+        return
+    shown = table("name", "version", "heads", "targets", "maturity", "licence", numbers_from=9)
+    for m in manifests:
+        shown.add_row(
+            m.name,
+            m.version.split("@")[1],
+            ", ".join(m.targets.head_names),
+            f"{len(m.targets.categories)} categories, {len(m.targets.flags)} flags, "
+            f"{len(m.targets.axes)} axes",
+            "gate passed" if m.maturity.passed else "scores only",
+            m.licence,
+        )
+    console().print(shown)

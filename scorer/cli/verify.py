@@ -1,0 +1,47 @@
+"""`scorer verify`: check a scored file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scorer.cli.options import Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: scorer verify frame.scored.parquet")(verify)
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(help="A scored file; its manifest lies beside it.")],
+    json: Json = False,
+) -> None:
+    """Check a scored file against its manifest and its own scores.
+
+    Hash, rows, ids, the stamp, the scores, the sets of calls, and every call derived anew from
+    scores and policy. Ends with exit code 3 where anything is off.
+    """
+    import json as json_text
+
+    from scorer.cli.tables import console, status_line
+    from scorer.engine.verify import verify as verify_file
+    from scorer.errors import InputError
+
+    checks = verify_file(file)
+    failed = [check for check in checks if check.offending]
+    if json:
+        report = [
+            {"check": c.name, "passed": not c.offending, "found": c.offending} for c in checks
+        ]
+        typer.echo(json_text.dumps({"file": str(file), "checks": report}, indent=2))
+    else:
+        screen = console()
+        for check in checks:
+            screen.print(f"{'failed' if check.offending else 'passed'}  {check.name}")
+            for line in check.offending:
+                screen.print(f"          {line}")
+        if not failed:
+            screen.print(status_line())
+    if failed:
+        raise typer.Exit(InputError.exit_code)

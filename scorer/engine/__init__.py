@@ -1,0 +1,1 @@
+"""Carrying a frame through the student and the policy, to a finished, verifiable file."""

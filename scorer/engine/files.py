@@ -1,0 +1,47 @@
+"""Writing files whole or not at all, and saying in plain words why one cannot be written."""
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scorer.errors import OutputError
+
+
+def sha256(path: Path) -> str:
+    """Return the sha256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a small file whole or not at all."""
+    waiting = path.with_name(path.name + ".tmp")
+    with waiting.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    waiting.replace(path)
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Turn an operating system's refusal to write `path` into an `OutputError`."""
+    try:
+        yield
+    except OSError as error:
+        match error.errno:
+            case errno.ENOSPC | errno.EDQUOT:
+                text = (
+                    f"{path}: no space left on the disk. The finished parts are kept:\n"
+                    "free some space and give the same command again; it goes on from there."
+                )
+            case errno.EACCES | errno.EPERM | errno.EROFS:
+                text = f"{path}: may not be written. Check permissions, or choose -o elsewhere."
+            case errno.ENOENT | errno.ENOTDIR:
+                text = f"{path.parent}: no such folder. Make it first, or choose -o elsewhere."
+            case _:
+                text = f"{path}: cannot be written ({error.strerror or error})."
+        raise OutputError(text) from error

@@ -1,0 +1,31 @@
+"""The local executor: one shard a thread, results in order, never many at a time.
+
+Threads suffice: splitting, look-ups, sums and scores run in Arrow, Polars, numpy and onnxruntime,
+which let go of the interpreter while they work.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Shard = TypeVar("Shard")
+Part = TypeVar("Part")
+
+
+def in_order(
+    work: Callable[[Shard], Part], shards: Iterable[Shard], threads: int
+) -> Iterator[Part]:
+    """Yield `work(shard)` for each shard, in order; at most `threads + 1` are held at a time."""
+    waiting: deque[Future[Part]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="scorer") as pool:
+        try:
+            for shard in shards:
+                waiting.append(pool.submit(work, shard))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,93 @@
+"""Contract 6: `<output>.meta.json`, what a scored file is and how it came to be."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import ValidationError
+
+import scorer
+from scorer.errors import InputError
+from scorer.policy.calls import Mode
+from scorer.policy.policy import Policy
+from scorer.status import LIMITATIONS, STAMP
+from scorer.targets import Strict, Targets
+
+_SOFTWARE: Final = ("polars", "pyarrow", "onnxruntime", "numpy")
+
+
+class Source(Strict):
+    """A file that was read."""
+
+    name: str
+    size: int
+    rows: int
+    sha256: str
+
+
+class Output(Strict):
+    """The file that was written."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class Counts(Strict):
+    """How many works, by what was said of them."""
+
+    rows: int
+    segments: dict[str, int]
+    classification: dict[str, int]
+    calls: dict[str, dict[str, int]]
+    """Target -> each head, `candidate`, `consensus` -> works. No estimate of prevalence."""
+
+
+class RunManifest(Strict):
+    """The whole of `<output>.meta.json`."""
+
+    schema_version: Literal[1] = 1
+    prediction_status: Literal["machine_predicted_unvalidated"] = STAMP
+    score_status: str
+    limitations: tuple[str, ...] = LIMITATIONS
+    model_version: str
+    model_licence: str
+    attribution: str
+    policy_version: str
+    mode: Mode
+    counts: Counts
+    output: Output
+    sources: tuple[Source, ...]
+    columns: dict[str, str]
+    """Contract column -> where it was found in the source."""
+    targets: Targets
+    policy: Policy
+    software: dict[str, str]
+    started: str
+    wall_seconds: float
+    works_a_second: float
+    resumed_rows: int
+
+
+def manifest_path(output: Path) -> Path:
+    """Return where the manifest of an output lies."""
+    return output.with_name(output.name + ".meta.json")
+
+
+def software() -> dict[str, str]:
+    """Return the versions of all that decides the output's bytes."""
+    return {"scorer": scorer.__version__, **{name: version(name) for name in _SOFTWARE}}
+
+
+def read_manifest(output: Path) -> RunManifest:
+    """Read the manifest of a scored file; raise `InputError` where it is missing or broken."""
+    path = manifest_path(output)
+    if not path.is_file():
+        raise InputError(
+            f"{path}: no manifest, so {output.name} is not known to be complete.\n"
+            "Give the scorer run command again, or copy the manifest along with the file."
+        )
+    try:
+        return RunManifest.model_validate_json(path.read_text(encoding="utf-8"))
+    except (ValidationError, ValueError) as error:
+        raise InputError(f"{path}: not a manifest ({str(error).splitlines()[0]}).") from error

@@ -1,0 +1,206 @@
+"""`scorer verify`: whether a scored file is what its manifest says and its calls follow."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scorer.engine.counts import Tally
+from scorer.engine.files import sha256
+from scorer.engine.manifest import RunManifest, read_manifest
+from scorer.engine.rows import row_schema
+from scorer.errors import InputError
+from scorer.frame.ids import check_ids
+from scorer.frame.parquet import open_parquet
+from scorer.policy.calls import (
+    CANDIDATE,
+    CONSENSUS,
+    SEGMENT,
+    call_sets,
+    name_lists,
+    review_columns,
+)
+from scorer.status import STAMP
+from scorer.targets import Targets, score_column
+
+_ROWS: Final = 1 << 16
+_SHOWN: Final = 5
+
+
+@dataclass(slots=True)
+class Check:
+    """One thing that was looked at; `offending` says what is off, first rows first."""
+
+    name: str
+    offending: list[str] = field(default_factory=list)
+
+    def add(self, lines: list[str]) -> None:
+        """Take note of what is off, up to the number that is shown."""
+        self.offending += lines[: _SHOWN - len(self.offending)]
+
+
+def verify(path: Path) -> list[Check]:
+    """Check a scored file; return what was checked. Raises `InputError` where it cannot be read."""
+    file = open_parquet(path)
+    manifest = read_manifest(path)
+    return [
+        *_whole_file(path, file, manifest),
+        *_schema(file, manifest),
+        *_rows(file, manifest),
+        _ids(path, file),
+    ]
+
+
+def _whole_file(path: Path, file: pq.ParquetFile, manifest: RunManifest) -> Iterator[Check]:
+    check = Check("sha256 and size are those of the manifest")
+    found, size = sha256(path), path.stat().st_size
+    if (found, size) != (manifest.output.sha256, manifest.output.size):
+        check.add(
+            [
+                f"sha256 {found[:12]}…, {size:,} bytes; the manifest says "
+                f"{manifest.output.sha256[:12]}…, {manifest.output.size:,} bytes"
+            ]
+        )
+    yield check
+    check = Check(f"{manifest.counts.rows:,} rows, as in the manifest")
+    if file.metadata.num_rows != manifest.counts.rows:
+        check.add([f"{file.metadata.num_rows:,} rows"])
+    yield check
+
+
+def _schema(file: pq.ParquetFile, manifest: RunManifest) -> Iterator[Check]:
+    schema: pa.Schema = file.schema_arrow
+    check = Check("the stamp stands in the file's metadata")
+    found = (schema.metadata or {}).get(b"prediction_status", b"nothing").decode()
+    if found != STAMP:
+        check.add([f"metadata says {found}"])
+    yield check
+    check = Check("columns and types are those of the contract")
+    expected = row_schema(manifest.targets)
+    for place, wanted in enumerate(expected):
+        there = schema.field(place) if place < len(schema) else None
+        if there is None or there.name != wanted.name or there.type != wanted.type:
+            check.add([f"column {place}: {there}, expected {wanted}"])
+    yield check
+    if check.offending:
+        raise InputError(
+            f"not a scored file of this contract: {check.offending[0]}.\n"
+            "Score the frame again with scorer run."
+        )
+
+
+def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
+    targets = manifest.targets
+    scored_only = manifest.score_status.startswith("score_only:")
+    tests: list[tuple[Check, Callable[[pl.DataFrame], pl.Series]]] = [
+        (Check(f"every row says {STAMP}"), lambda rows: rows["prediction_status"] != STAMP),
+        (
+            Check("every row says which model, policy and status"),
+            lambda rows: (
+                (rows["model_version"] != manifest.model_version)
+                | (rows["policy_version"] != manifest.policy_version)
+                | (rows["score_status"] != manifest.score_status)
+            ),
+        ),
+        (Check("scores are finite and in [0, 1]"), lambda rows: _bad_scores(rows, targets)),
+    ]
+    if scored_only:
+        tests.append((Check("no call is made before maturity"), lambda r: _any_call(r, targets)))
+    else:
+        tests += [
+            (
+                Check("candidate is the union of the heads"),
+                lambda r: _bad_set(r, targets, CANDIDATE),
+            ),
+            (
+                Check("consensus is the intersection of the heads"),
+                lambda r: _bad_set(r, targets, CONSENSUS),
+            ),
+            (
+                Check("calls follow from scores and policy"),
+                lambda rows: _bad_calls(rows, manifest),
+            ),
+            (
+                Check("disagreement and uncertainty follow from scores and policy"),
+                lambda rows: _bad_review(rows, manifest),
+            ),
+        ]
+    tally = Tally(targets)
+    start = 0
+    for batch in file.iter_batches(_ROWS):
+        part = pa.Table.from_batches([batch])
+        tally.add(part)
+        rows = pl.from_arrow(part)
+        assert isinstance(rows, pl.DataFrame)
+        rows = rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
+        for check, test in tests:
+            bad = test(rows).fill_null(True).arg_true().head(_SHOWN)
+            check.add([f"row {start + at:,} (id {rows['id'][at]})" for at in bad])
+        start += rows.height
+    counted = Check("counts are those of the manifest")
+    if tally.counts() != manifest.counts:
+        counted.add([f"counted {tally.counts().calls}"])
+    return [*(check for check, _ in tests), counted]
+
+
+def _ids(path: Path, file: pq.ParquetFile) -> Check:
+    check = Check("ids are there, each once")
+    try:
+        check_ids(
+            lambda: (
+                pl.Series(batch.column(0)) for batch in file.iter_batches(_ROWS, columns=["id"])
+            ),
+            file.metadata.num_rows,
+            path.name,
+        )
+    except InputError as error:
+        check.add([str(error).splitlines()[0]])
+    return check
+
+
+def _bad_scores(rows: pl.DataFrame, targets: Targets) -> pl.Series:
+    columns = [score_column(h, t) for h in targets.head_names for t in targets.binary_names]
+    good = pl.all_horizontal(pl.col(name).is_between(0, 1) for name in columns)
+    return ~rows.select(good.fill_null(False)).to_series()
+
+
+def _any_call(rows: pl.DataFrame, targets: Targets) -> pl.Series:
+    kinds = [*targets.head_names, CANDIDATE, CONSENSUS]
+    columns = [f"{kind}_{what}" for kind in kinds for what in ("categories", "flags")]
+    return rows.select(pl.any_horizontal(pl.col(columns).is_not_null())).to_series()
+
+
+def _bad_set(rows: pl.DataFrame, targets: Targets, combination: str) -> pl.Series:
+    """Combine the heads' lists as sets, apart from the code that made the columns."""
+    bad = pl.repeat(False, rows.height, eager=True)
+    for what in ("categories", "flags"):
+        first, *rest = (pl.col(f"{head}_{what}") for head in targets.head_names)
+        for other in rest:
+            union = combination == CANDIDATE
+            first = first.list.set_union(other) if union else first.list.set_intersection(other)
+        combined = pl.col(f"{combination}_{what}")
+        bad |= rows.select(first.list.sort() != combined.list.sort()).to_series().fill_null(True)
+    return bad
+
+
+def _bad_calls(rows: pl.DataFrame, manifest: RunManifest) -> pl.Series:
+    targets = manifest.targets
+    sets = call_sets(rows.with_columns(pl.col("segment").cast(SEGMENT)), targets, manifest.policy)
+    bad = pl.repeat(False, rows.height, eager=True)
+    for column in sets.columns:
+        derived = name_lists(sets[column], targets, column.rsplit("_", 1)[1])
+        bad |= (derived != rows[column]).fill_null(True)
+    return bad
+
+
+def _bad_review(rows: pl.DataFrame, manifest: RunManifest) -> pl.Series:
+    derived = review_columns(rows, manifest.targets, manifest.policy)
+    bad = np.zeros(rows.height, bool)
+    for name in derived.columns:
+        bad |= derived[name].to_numpy() != rows[name].to_numpy()
+    return pl.Series(bad)

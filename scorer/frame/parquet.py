@@ -1,0 +1,181 @@
+"""Reading a frame from a Parquet file, in batches of the contract's columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scorer.errors import InputError
+from scorer.frame.contract import Columns, conform, resolve
+
+_MAGIC: Final = b"PAR1"
+_ID_BATCH: Final = 1 << 18
+# Column chunks are read through a window of this size instead of whole: a row group of five
+# million abstracts must not pass through memory at once.
+_READ_BUFFER: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Consecutive works: `frame` has the contract's columns, `kept` those that `--keep` names."""
+
+    start: int
+    frame: pl.DataFrame
+    kept: pl.DataFrame
+
+
+class ParquetFrame:
+    """A frame in one Parquet file, its columns found and checked."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        wanted: Sequence[str],
+        mapping: Mapping[str, str] | None = None,
+        keep: Sequence[str] = (),
+    ) -> None:
+        """Open `path`; raise `InputError` where it is no readable Parquet of the contract."""
+        self.path = path
+        self._file = open_parquet(path)
+        self.stamp = _stamp(path)
+        """Size in bytes and time of change in nanoseconds, when the file was opened."""
+        self._schema: pa.Schema = self._file.schema_arrow
+        self._columns: Columns = resolve(
+            self._schema, path.name, wanted=wanted, mapping=mapping, keep=keep
+        )
+
+    @property
+    def rows(self) -> int:
+        """Number of works in the file."""
+        return int(self._file.metadata.num_rows)
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The contract's columns that were found: contract name -> path in the file."""
+        return self._columns.paths
+
+    def unchanged(self) -> bool:
+        """Tell whether the file is still the one that was opened."""
+        return self.path.exists() and _stamp(self.path) == self.stamp
+
+    def kept_schema(self) -> pa.Schema:
+        """Arrow fields of the kept columns."""
+        return pa.schema([self._schema.field(name) for name in self._columns.kept])
+
+    def ids(self, limit: int | None = None) -> Iterator[pl.Series]:
+        """Yield the ids of the first `limit` works, as the contract has them."""
+        columns = Columns({"id": self._columns.paths["id"]}, ())
+        for table in self._tables(columns.leaves(), _ID_BATCH, 0, limit):
+            yield conform(_polars(table), columns, self._schema)["id"]
+
+    def batches(self, rows: int, *, start: int = 0, limit: int | None = None) -> Iterator[Batch]:
+        """Yield the works from row `start` to `limit`, `rows` at a time, the last ones less.
+
+        `start` must be a multiple of `rows`, so that batches do not depend on where one begins.
+        """
+        for table in self._tables(self._columns.leaves(), rows, start, limit):
+            batch = _polars(table)
+            yield Batch(
+                start,
+                conform(batch, self._columns, self._schema),
+                batch.select(self._columns.kept),
+            )
+            start += table.num_rows
+
+    def _tables(
+        self, leaves: list[str], rows: int, start: int, limit: int | None
+    ) -> Iterator[pa.Table]:
+        left = (self.rows if limit is None else min(limit, self.rows)) - start
+        if left <= 0:
+            return
+        groups, skip = self._groups_from(start)
+        waiting: list[pa.RecordBatch] = []
+        held = 0
+        try:
+            for group in self._file.iter_batches(
+                batch_size=rows, row_groups=groups, columns=leaves, use_threads=True
+            ):
+                batch = group.slice(skip)
+                skip = max(0, skip - group.num_rows)
+                while batch.num_rows and left > 0:
+                    head = batch.slice(0, min(rows - held, left))
+                    batch = batch.slice(head.num_rows)
+                    waiting.append(head)
+                    held += head.num_rows
+                    left -= head.num_rows
+                    if held == rows or left == 0:
+                        yield pa.Table.from_batches(waiting)
+                        waiting, held = [], 0
+                if left <= 0:
+                    return
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{self.path.name}: damaged near row {start:,} ({_first_line(error)}).\n"
+                "Copy or make the file again; the parts already scored are kept."
+            ) from error
+
+    def _groups_from(self, start: int) -> tuple[list[int], int]:
+        """Return the row groups from the one that holds row `start`, and how many rows to skip."""
+        metadata = self._file.metadata
+        first, before = 0, 0
+        while first < metadata.num_row_groups:
+            count = metadata.row_group(first).num_rows
+            if before + count > start:
+                break
+            before += count
+            first += 1
+        return list(range(first, metadata.num_row_groups)), start - before
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a Parquet file; raise `InputError` that says what is wrong with it."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file. Check the path.")
+    if path.is_dir():
+        raise InputError(f"{path}: a folder, expected one Parquet file.")
+    try:
+        return pq.ParquetFile(path, buffer_size=_READ_BUFFER)
+    except PermissionError as error:
+        raise InputError(f"{path}: may not be read. Check its permissions.") from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(_why_not_parquet(path, error)) from error
+
+
+def _why_not_parquet(path: Path, error: Exception) -> str:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(len(_MAGIC))
+        file.seek(max(0, size - len(_MAGIC)))
+        tail = file.read(len(_MAGIC))
+    if size == 0:
+        return f"{path}: the file is empty. Make it again."
+    if head == _MAGIC and tail != _MAGIC:
+        return (
+            f"{path}: cut off: it starts as Parquet and lacks its end (size {size:,} bytes).\n"
+            "Copy or make the file again."
+        )
+    if head != _MAGIC:
+        return f"{path}: not a Parquet file. Convert it to Parquet first."
+    return f"{path}: damaged Parquet ({_first_line(error)}). Copy or make the file again."
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _polars(table: pa.Table) -> pl.DataFrame:
+    if table.num_columns == 0:
+        return pl.DataFrame(height=table.num_rows)
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__

@@ -1,0 +1,1 @@
+"""All that turns scores into calls: thresholds, gates and segment rules, on columns, no I/O."""

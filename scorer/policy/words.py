@@ -1,0 +1,77 @@
+"""A policy in words and rows: what decides each call, and why a head is silent."""
+
+from dataclasses import dataclass
+
+from scorer.policy.policy import Gates, Policy, Quota, Silent, Threshold
+from scorer.targets import Targets
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRule:
+    """The rule of one target: for each head what decides, and how the heads combine."""
+
+    target: str
+    label: str
+    decisions: dict[str, str]
+    support: dict[str, str]
+    words: str
+
+
+def rules(policy: Policy, targets: Targets, mode: str | None) -> list[TargetRule]:
+    """Return one rule a target, in manifest order; `words` are those of `mode`.
+
+    `mode`: `candidate`, `consensus`, or None for no words.
+    """
+    return [
+        TargetRule(
+            target=target.name,
+            label=target.label.en,
+            decisions={h: decision(policy.entry(h, target.name)) for h in targets.head_names},
+            support={
+                h: _support(policy.entry(h, target.name), policy.gates) for h in targets.head_names
+            },
+            words=_in_words(policy, targets, target.name, mode) if mode else "",
+        )
+        for target in targets.binary
+    ]
+
+
+def decision(entry: Threshold | Quota | Silent) -> str:
+    """Return what an entry decides, short."""
+    match entry:
+        case Threshold():
+            return f"≥ {entry.value:.3f}"
+        case Quota():
+            return f"best {entry.k:,} (≥ {entry.value:.3f})"
+        case Silent(reason="support"):
+            return "none: support"
+        case Silent(reason="unavailable"):
+            return "none: unavailable"
+        case Silent():
+            return "none: off"
+
+
+def _support(entry: Threshold | Quota | Silent, gates: Gates) -> str:
+    """Return the support in words; what falls short of the gate says what was needed."""
+    backing = entry.support
+    if backing is None:
+        return "one class only" if entry.kind == "none" and entry.reason == "unavailable" else "–"
+    positives = f"{backing.n_pos:,} pos."
+    effective = f"ESS {backing.ess_pos:.1f}"
+    if isinstance(entry, Silent):
+        if backing.n_pos < gates.min_pos:
+            positives += f" (< {gates.min_pos})"
+        if backing.ess_pos < gates.min_ess:
+            effective += f" (< {gates.min_ess:g})"
+    return f"{positives}, {effective}"
+
+
+def _in_words(policy: Policy, targets: Targets, target: str, mode: str) -> str:
+    entries = {head: policy.entry(head, target) for head in targets.head_names}
+    silent = [head for head, entry in entries.items() if isinstance(entry, Silent)]
+    calling = [f"{head} {decision(entry)}" for head, entry in entries.items() if head not in silent]
+    if mode == "consensus" and silent:
+        return f"never: {' and '.join(silent)} {'is' if len(silent) == 1 else 'are'} silent"
+    if not calling:
+        return "never: every head is silent"
+    return (" and " if mode == "consensus" else " or ").join(calling)

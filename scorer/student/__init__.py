@@ -1,0 +1,1 @@
+"""The student: its bundle, its encoder, its scores."""

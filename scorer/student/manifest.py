@@ -1,0 +1,98 @@
+"""Contract 3: `bundle.json`, the manifest of a bundle, as typed data."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from scorer.targets import Name, Strict, Targets
+
+SCHEMA_VERSION: Final = 1
+MANIFEST_FILE: Final = "bundle.json"
+MODEL_FILE: Final = "model.onnx"
+VOCABULARY_FILE: Final = "vocabulary.parquet"
+POLICY_FILE: Final = "policy.json"
+CARD_FILE: Final = "README.md"
+
+_VERSION_LENGTH: Final = 12  # hexadecimal digits: 48 bits, no chance meeting among anyone's bundles
+
+
+class TextField(Strict):
+    """Which n-grams of a text field the encoder reads."""
+
+    field: Literal["title", "abstract", "venue", "topic"]
+    words: bool = True
+    bigrams: bool = False
+    beginnings: tuple[Annotated[int, Field(ge=2, le=12)], ...] = ()
+    """Lengths in letters; a word that is shorter has no such beginning."""
+
+
+class NgramSettings(Strict):
+    """Settings of the `ngram` encoder."""
+
+    kind: Literal["ngram"] = "ngram"
+    text: tuple[TextField, ...]
+    whole: tuple[Literal["venue", "topic", "field", "lang", "type"], ...]
+    """Metadata whose whole value is one n-gram; a missing value is one as well."""
+    decade: bool
+    shape: bool
+    """Length of the title in words and in characters, and whether it is all capitals."""
+    ngrams: Annotated[int, Field(ge=1)]
+    """How many n-grams `vocabulary.parquet` lists; id 0 is padding, the first n-gram has id 1."""
+    logit_unit: Annotated[float, Field(gt=0)]
+    """What one integer of the table is worth on the logit scale."""
+
+    def fields(self) -> list[str]:
+        """Return the frame columns this encoder reads, in contract order."""
+        used = {text.field for text in self.text} | set(self.whole)
+        used |= {"title"} if self.shape else set()
+        order = ("title", "abstract", "venue", "topic", "field", "lang", "type")
+        return [name for name in order if name in used] + (["year"] if self.decade else [])
+
+
+class Maturity(Strict):
+    """Whether the student has stopped moving; until it has, nothing but scores ships."""
+
+    rounds: int
+    criteria: dict[str, float]
+    passed: bool
+    note: str
+
+
+class TrainingData(Strict):
+    """What the student learned from."""
+
+    rows: int
+    heads: tuple[str, ...]
+    source: str
+    licence: str
+    attribution: str
+    sha256: str
+
+
+class Manifest(Strict):
+    """The whole of `bundle.json`."""
+
+    schema_version: Literal[1]
+    name: Name
+    licence: str
+    targets: Targets
+    encoder: NgramSettings
+    maturity: Maturity
+    training: TrainingData
+    metrics: dict[str, Any]
+    files: dict[str, str]
+    """Name -> sha256 of every other file of the bundle."""
+
+    @property
+    def version(self) -> str:
+        """Name and hash of all that the bundle holds: two different bundles cannot share one."""
+        content = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        return f"{self.name}@{digest[:_VERSION_LENGTH]}"
+
+    def to_json(self) -> str:
+        """Return the text of `bundle.json`, the version among it for readers."""
+        content = {"version": self.version, **self.model_dump(mode="json")}
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

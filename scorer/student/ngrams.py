@@ -1,0 +1,302 @@
+"""The `ngram` encoder: from a batch of works to the sorted, distinct n-gram ids of each.
+
+A channel is one kind of n-gram of one field (`title.word`, `title.bigram`, `venue`, `decade`, ...).
+`list_ngrams` names the n-grams of works as text, for training to choose a vocabulary from;
+`NgramEncoder` turns works into ids of that vocabulary, on columns and unique values alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from scorer.frame.contract import text
+from scorer.frame.text import Tokens, clean, tokenise, without_markup
+from scorer.student.manifest import NgramSettings, TextField
+from scorer.student.pairs import PairTable
+
+MOST_NGRAMS_A_WORK: Final = 4096
+"""With integers of at most 4095 in the table, every partial sum stays under 2^24: exact float32."""
+
+Ids = npt.NDArray[np.int32]
+
+# Titles and abstracts hardly repeat; the other texts do, and are encoded once a distinct value.
+_RUNNING_TEXT: Final = ("title", "abstract")
+_FEW_WORDS, _WORDS_STEP, _MANY_WORDS = 8, 4, 12
+_LETTERS_STEP, _MANY_LETTERS = 8, 20
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedWorks:
+    """The n-grams of a batch: work `i` has `ids[offsets[i]:offsets[i + 1]]`, sorted and distinct.
+
+    `ids`: int32 [n-grams], from 1; `offsets`: int64 [works + 1].
+    """
+
+    ids: Ids
+    offsets: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """(row, id) pairs in any order, with repeats."""
+
+    rows: npt.NDArray[np.int64]
+    ids: Ids
+
+
+class NgramEncoder:
+    """Settings and vocabulary, made ready for look-ups."""
+
+    def __init__(self, settings: NgramSettings, vocabulary: pl.DataFrame) -> None:
+        """Index `vocabulary`: String columns `channel`, `ngram`; id `i` stands in row `i - 1`."""
+        self._settings = settings
+        numbered = vocabulary.select(
+            "channel", "ngram", id=pl.int_range(1, pl.len() + 1, dtype=pl.Int32)
+        )
+        self._size = vocabulary.height + 1
+        self._channels = {
+            str(key[0]): _Channel(part)
+            for key, part in numbered.partition_by("channel", as_dict=True).items()
+        }
+        self._fields = [_FieldIndex(field, self._channels) for field in settings.text]
+
+    def encode(self, frame: pl.DataFrame) -> EncodedWorks:
+        """Return the ids of each work of a contract frame.
+
+        A work keeps its `MOST_NGRAMS_A_WORK` lowest ids, the commonest n-grams in training.
+        """
+        found = list(self._find(frame))
+        wide = frame.height * self._size >= 1 << 32
+        keys = np.concatenate([_keys(pairs, self._size, wide=wide) for pairs in found])
+        keys.sort()
+        distinct = np.ones(len(keys), bool)
+        np.not_equal(keys[1:], keys[:-1], out=distinct[1:])
+        keys = keys[distinct]
+        rows = keys // keys.dtype.type(self._size)
+        ids = (keys - rows * keys.dtype.type(self._size)).astype(np.int32)
+        offsets = np.searchsorted(rows, np.arange(frame.height + 1, dtype=rows.dtype))
+        return _capped(ids, offsets)
+
+    def _find(self, frame: pl.DataFrame) -> Iterator[_Pairs]:
+        for index in self._fields:
+            texts = text(frame, index.field)
+            if index.field in _RUNNING_TEXT:
+                tokens = tokenise(without_markup(texts))
+                yield from index.find(tokens)
+                if index.field == "title" and self._settings.shape:
+                    yield from self._shape(tokens, texts)
+            else:
+                values, codes = _distinct(texts)
+                pairs = list(index.find(tokenise(without_markup(values))))
+                yield _spread(pairs, len(values), codes)
+        for channel, values, codes in _single_values(frame, self._settings):
+            ids = self._ids(channel, values).take(codes)
+            yield _Pairs(np.arange(len(ids), dtype=np.int64), ids)
+
+    def _shape(self, tokens: Tokens, titles: pl.Series) -> Iterator[_Pairs]:
+        for channel, values in _title_shape(tokens, titles):
+            distinct, codes = np.unique(values, return_inverse=True)
+            ids = self._ids(channel, pl.Series(distinct).cast(pl.String)).take(codes)
+            yield _Pairs(np.arange(len(ids), dtype=np.int64), ids)
+
+    def _ids(self, channel: str, values: pl.Series) -> Ids:
+        known = self._channels.get(channel)
+        return np.zeros(len(values), np.int32) if known is None else known.ids(values)
+
+
+class _Channel:
+    """The n-grams of one channel: text -> id."""
+
+    def __init__(self, part: pl.DataFrame) -> None:
+        self.ngrams = part["ngram"]
+        self.numbers = part["id"].to_numpy()
+        self._values: pa.Array = self.ngrams.to_arrow()
+        self._ids = np.append(self.numbers, np.int32(0))  # the last one answers for "not there"
+
+    def ids(self, values: pl.Series) -> Ids:
+        """Return int32 [values], 0 where the vocabulary lacks the value."""
+        found = pc.index_in(values.to_arrow(), value_set=self._values)
+        places = found.fill_null(len(self.numbers)).to_numpy(zero_copy_only=False)
+        ids: Ids = self._ids.take(places)
+        return ids
+
+
+class _FieldIndex:
+    """The text channels of one field."""
+
+    def __init__(self, settings: TextField, channels: dict[str, _Channel]) -> None:
+        self.field = settings.field
+        self._word = channels.get(f"{self.field}.word") if settings.words else None
+        self._beginnings = [
+            (length, channels[f"{self.field}.begin{length}"])
+            for length in settings.beginnings
+            if f"{self.field}.begin{length}" in channels
+        ]
+        bigrams = channels.get(f"{self.field}.bigram") if settings.bigrams else None
+        if bigrams is not None:
+            halves = bigrams.ngrams.str.split_exact(" ", 1).struct.unnest()
+            self._first, first = _numbered(halves["field_0"])
+            self._second, second = _numbered(halves["field_1"])
+            self._bigrams: PairTable | None = PairTable(first, second, bigrams.numbers)
+        else:
+            self._bigrams = None
+
+    def find(self, tokens: Tokens) -> Iterator[_Pairs]:
+        """Yield (row, id) pairs, channel by channel; look-ups are made once a unique token."""
+        rows = np.repeat(np.arange(len(tokens.offsets) - 1), np.diff(tokens.offsets))
+        for ids in self._single_word_ids(tokens.unique):
+            yield _known(rows, ids.take(tokens.codes))
+        if self._bigrams is not None and len(rows):
+            first = self._first.ids(tokens.unique).take(tokens.codes)[:-1]
+            second = self._second.ids(tokens.unique).take(tokens.codes)[1:]
+            ids = self._bigrams.get(first, second)
+            ids *= rows[1:] == rows[:-1]
+            yield _known(rows[1:], ids)
+
+    def _single_word_ids(self, unique: pl.Series) -> Iterator[Ids]:
+        if self._word is not None:
+            yield self._word.ids(unique)
+        for length, channel in self._beginnings:
+            yield channel.ids(_beginnings(unique, length))
+
+
+def list_ngrams(frame: pl.DataFrame, settings: NgramSettings) -> pl.DataFrame:
+    """Return every n-gram of every work: `row` (UInt32), `channel`, `ngram` (String), distinct."""
+    found = []
+    for field in settings.text:
+        texts = text(frame, field.field)
+        tokens = tokenise(without_markup(texts))
+        found += [
+            _listed(rows, channel, ngrams) for channel, rows, ngrams in _text_ngrams(tokens, field)
+        ]
+        if field.field == "title" and settings.shape:
+            rows = np.arange(frame.height)
+            found += [
+                _listed(rows, channel, pl.Series(values).cast(pl.String))
+                for channel, values in _title_shape(tokens, texts)
+            ]
+    for channel, values, codes in _single_values(frame, settings):
+        found.append(_listed(np.arange(frame.height), channel, values.gather(codes)))
+    return pl.concat(found).unique(maintain_order=True)
+
+
+def _text_ngrams(
+    tokens: Tokens, field: TextField
+) -> Iterator[tuple[str, npt.NDArray[np.int64], pl.Series]]:
+    rows = np.repeat(np.arange(len(tokens.offsets) - 1), np.diff(tokens.offsets))
+    words = tokens.unique.gather(tokens.codes)
+    if field.words:
+        yield f"{field.field}.word", rows, words
+    for length in field.beginnings:
+        beginnings = _beginnings(words, length)
+        there = beginnings.is_not_null()
+        yield f"{field.field}.begin{length}", rows[there.to_numpy()], beginnings.filter(there)
+    if field.bigrams and len(rows):
+        same = rows[1:] == rows[:-1]
+        pairs = pl.select(pl.concat_str(words.head(-1), words.tail(-1), separator=" ")).to_series()
+        yield f"{field.field}.bigram", rows[1:][same], pairs.filter(pl.Series(same))
+
+
+def _listed(rows: npt.NDArray[np.int64], channel: str, ngrams: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame({"row": rows.astype(np.uint32), "ngram": ngrams.cast(pl.String)}).select(
+        "row", pl.lit(channel).alias("channel"), "ngram"
+    )
+
+
+def _beginnings(words: pl.Series, length: int) -> pl.Series:
+    """Return the first letters of each word, null where it is shorter."""
+    expression = pl.when(words.str.len_chars() >= length).then(words.str.head(length))
+    return pl.select(expression).to_series()
+
+
+def _title_shape(tokens: Tokens, titles: pl.Series) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
+    """Yield (channel, int64 [works]): title length in words and letters, in steps; all capitals."""
+    offsets = tokens.offsets.astype(np.int64)
+    words = np.diff(offsets)
+    steps = np.minimum(_FEW_WORDS + (words - _FEW_WORDS) // _WORDS_STEP, _MANY_WORDS)
+    yield "title.words", np.where(words < _FEW_WORDS, words, steps)
+    lengths = tokens.unique.str.len_chars().to_numpy().astype(np.int64)
+    letters = np.zeros(len(tokens.codes) + 1, np.int64)
+    np.cumsum(lengths.take(tokens.codes), out=letters[1:])
+    yield (
+        "title.letters",
+        np.minimum(np.diff(letters.take(offsets)) // _LETTERS_STEP, _MANY_LETTERS),
+    )
+    small = titles.str.contains(r"\p{Ll}").fill_null(False).to_numpy()
+    yield "title.capitals", (~small).astype(np.int64)
+
+
+def _single_values(
+    frame: pl.DataFrame, settings: NgramSettings
+) -> Iterator[tuple[str, pl.Series, npt.NDArray[np.int64]]]:
+    """Yield (channel, distinct values, codes [works]); a missing value is the empty string."""
+    for name in settings.whole:
+        values, codes = _distinct(text(frame, name))
+        yield name, clean(values), codes
+    if settings.decade:
+        years = frame["year"] if "year" in frame.columns else text(frame, "year")
+        values, codes = _distinct((years.cast(pl.Int32) // 10).cast(pl.String))
+        yield "decade", values, codes
+
+
+def _distinct(values: pl.Series) -> tuple[pl.Series, npt.NDArray[np.int64]]:
+    encoded = pc.dictionary_encode(values.fill_null("").to_arrow())
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return pl.Series(encoded.dictionary, dtype=pl.String), codes
+
+
+def _numbered(halves: pl.Series) -> tuple[_Channel, Ids]:
+    """Return an index that numbers the distinct words from 1, and the number of each word."""
+    distinct = halves.unique().sort()
+    numbered = pl.DataFrame({"ngram": distinct}).with_columns(
+        id=pl.int_range(1, pl.len() + 1, dtype=pl.Int32)
+    )
+    index = _Channel(numbered)
+    return index, index.ids(halves)
+
+
+def _known(rows: npt.NDArray[np.int64], ids: Ids) -> _Pairs:
+    known = np.flatnonzero(ids)
+    return _Pairs(rows.take(known), ids.take(known))
+
+
+def _keys(pairs: _Pairs, size: int, *, wide: bool) -> npt.NDArray[np.uint32 | np.uint64]:
+    kind: type[np.uint32 | np.uint64] = np.uint64 if wide else np.uint32
+    known = pairs if len(pairs.ids) == 0 or pairs.ids.min() else _known(pairs.rows, pairs.ids)
+    keys: npt.NDArray[Any] = known.rows.astype(kind)
+    keys *= kind(size)
+    keys += known.ids.astype(kind)
+    return keys
+
+
+def _spread(pairs: list[_Pairs], values: int, codes: npt.NDArray[np.int64]) -> _Pairs:
+    """Turn pairs of distinct values into pairs of the rows that hold these values."""
+    rows = np.concatenate([np.empty(0, np.int64), *(part.rows for part in pairs)])
+    ids = np.concatenate([np.empty(0, np.int32), *(part.ids for part in pairs)])
+    order = np.argsort(rows, kind="stable")
+    ids = ids.take(order)
+    starts = np.searchsorted(rows.take(order), np.arange(values + 1))
+    counts = np.diff(starts).take(codes)
+    ends = np.cumsum(counts)
+    places = np.arange(int(ends[-1]) if len(ends) else 0)
+    places += np.repeat(starts.take(codes) - (ends - counts), counts)
+    return _Pairs(np.repeat(np.arange(len(codes)), counts), ids.take(places))
+
+
+def _capped(ids: Ids, offsets: npt.NDArray[np.int64]) -> EncodedWorks:
+    counts = np.diff(offsets)
+    if counts.max(initial=0) <= MOST_NGRAMS_A_WORK:
+        return EncodedWorks(ids, offsets)
+    within = np.arange(len(ids)) - np.repeat(offsets[:-1], counts)
+    kept = np.minimum(counts, MOST_NGRAMS_A_WORK)
+    return EncodedWorks(
+        ids[within < MOST_NGRAMS_A_WORK], np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    )

@@ -1,0 +1,1 @@
+"""Making a student: from teachers' labels to a bundle (extra `train`)."""

@@ -1,0 +1,200 @@
+"""Fitting the heads: presence features, a logistic regression a head and target."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from joblib import Parallel, delayed
+from scipy.sparse import csr_matrix, diags
+from sklearn.linear_model import LogisticRegression
+
+from scorer.student.manifest import NgramSettings, TextField
+from scorer.student.ngrams import NgramEncoder, list_ngrams
+from scorer.targets import Targets
+from scorer.train.labels import Labels
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_ITERATIONS: Final = 1000
+_FEWEST_TO_FIT: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All the choices of a training; the defaults made the shipped bundle."""
+
+    ngrams: int = 8_000
+    """Most n-grams that the bundle keeps: those with the largest weight in any output."""
+    least_works: int = 2
+    """An n-gram must occur in that many works."""
+    regularisation: float = 0.2
+    """C of the logistic regressions."""
+    scales: Mapping[str, float] = field(
+        default_factory=lambda: {"venue": 0.5, "venue.word": 0.5, "venue.begin6": 0.5}
+    )
+    """Channel -> how large its features are while fitting: less than 1 holds a channel back. New
+    venues come with every frame, so what a venue's name says counts half."""
+    beta: float = 2.0
+    folds: int = 5
+    seed: int = 0
+    min_pos: int = 20
+    min_ess: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Fitted heads over a vocabulary (String columns `channel`, `ngram`).
+
+    `weights`: float64 [n-grams, outputs]; `bias`: float64 [outputs], NaN where no head could be
+    fitted. Outputs: head by head the binary targets, then each axis's values.
+    """
+
+    vocabulary: pl.DataFrame
+    weights: Floats
+    bias: Floats
+
+
+def settings_for(labels: Labels, ngrams: int, unit: float) -> NgramSettings:
+    """Return the encoder's settings; abstracts are read where the labels carry them."""
+    abstracts = any(
+        name in labels.works.columns and labels.works[name].null_count() < labels.works.height
+        for name in ("abstract", "abstract_inverted_index")
+    )
+    text = (
+        TextField(field="title", bigrams=True, beginnings=(4, 6)),
+        *((TextField(field="abstract", bigrams=True),) if abstracts else ()),
+        TextField(field="venue", beginnings=(6,)),
+        TextField(field="topic"),
+    )
+    return NgramSettings(
+        text=text,
+        whole=("venue", "topic", "field", "lang", "type"),
+        decade=True,
+        shape=True,
+        ngrams=ngrams,
+        logit_unit=unit,
+    )
+
+
+def fit_heads(labels: Labels, rows: Rows, recipe: Recipe) -> Heads:
+    """Fit every head on some of the labelled works; the vocabulary comes from these works alone.
+
+    Two passes: all n-grams that occur often enough, then, anew, those whose weight matters.
+    """
+    works = labels.works[rows]
+    settings = settings_for(labels, 1, 1.0)
+    vocabulary = _common(list_ngrams(works, settings), recipe.least_works)
+    for _ in range(2):
+        encoder = NgramEncoder(settings, vocabulary)
+        weights, bias = _fit_outputs(
+            labels, rows, features(encoder, works, vocabulary), vocabulary, recipe
+        )
+        if vocabulary.height <= recipe.ngrams:
+            break
+        importance = np.abs(weights).max(axis=1)
+        kept = np.sort(np.argsort(-importance, kind="stable")[: recipe.ngrams])
+        vocabulary = vocabulary[kept]
+    return Heads(vocabulary, weights, bias)
+
+
+def features(encoder: NgramEncoder, works: pl.DataFrame, vocabulary: pl.DataFrame) -> csr_matrix:
+    """Return presence features [works, n-grams] through the encoder that scoring uses."""
+    encoded = encoder.encode(works)
+    return csr_matrix(
+        (np.ones(len(encoded.ids)), encoded.ids - 1, encoded.offsets),
+        shape=(works.height, vocabulary.height),
+    )
+
+
+def output_names(targets: Targets) -> list[tuple[str, str]]:
+    """Return (head, target or axis) of each fit, in the order of the outputs."""
+    names = [*targets.binary_names, *(axis.name for axis in targets.axes)]
+    return [(head, name) for head in targets.head_names for name in names]
+
+
+def _common(listed: pl.DataFrame, least: int) -> pl.DataFrame:
+    """Return the n-grams of at least `least` works, the commonest first: hot rows lie together."""
+    return (
+        listed.group_by("channel", "ngram")
+        .len("works")
+        .filter(pl.col("works") >= least)
+        .sort("works", "channel", "ngram", descending=[True, False, False])
+        .select("channel", "ngram")
+    )
+
+
+def _fit_outputs(
+    labels: Labels, rows: Rows, found: csr_matrix, vocabulary: pl.DataFrame, recipe: Recipe
+) -> tuple[Floats, Floats]:
+    scale = np.array([recipe.scales.get(name, 1.0) for name in vocabulary["channel"]])
+    scaled = (found @ diags(scale)).tocsr()
+    axes = {axis.name: len(axis.values) for axis in labels.targets.axes}
+    # Solvers are single-threaded and start from zeros: how many run at a time changes nothing.
+    fits = Parallel(n_jobs=-1)(
+        delayed(_fit_axis)(scaled, _values(labels, rows, head, name), axes[name], recipe)
+        if name in axes
+        else delayed(_fit_binary)(scaled, *_answers(labels, rows, head, name), recipe)
+        for head, name in output_names(labels.targets)
+    )
+    weights = np.vstack([part for part, _ in fits]) * scale
+    return weights.T, np.concatenate([bias for _, bias in fits])
+
+
+def _answers(
+    labels: Labels, rows: Rows, head: str, target: str
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    if not labels.has(head, target):
+        nothing = np.zeros(len(rows), bool)
+        return nothing, nothing
+    return labels.judged(head, target)[rows], labels.positive(head, target)[rows]
+
+
+def _values(labels: Labels, rows: Rows, head: str, axis: str) -> Rows:
+    if not labels.has(head, axis):
+        return np.full(len(rows), -1)
+    return np.where(labels.judged(head, axis)[rows], labels.value(head, axis)[rows], -1)
+
+
+def _fit_binary(
+    found: csr_matrix,
+    judged: npt.NDArray[np.bool_],
+    positive: npt.NDArray[np.bool_],
+    recipe: Recipe,
+) -> tuple[Floats, Floats]:
+    """Fit one head on the works it judged; with one class only there is nothing to fit."""
+    answers = positive[judged]
+    if len(np.unique(answers)) < _FEWEST_TO_FIT:
+        return np.zeros((1, found.shape[1])), np.array([np.nan])
+    model = LogisticRegression(
+        C=recipe.regularisation,
+        class_weight="balanced",
+        solver="liblinear",
+        max_iter=_ITERATIONS,
+        random_state=recipe.seed,
+    ).fit(found[judged], answers)
+    return model.coef_, model.intercept_
+
+
+def _fit_axis(found: csr_matrix, values: Rows, count: int, recipe: Recipe) -> tuple[Floats, Floats]:
+    """Fit a multinomial head over an axis's values; a value never seen gets no chance."""
+    weights, bias = np.zeros((count, found.shape[1])), np.full(count, np.nan)
+    known = values >= 0
+    seen = np.unique(values[known])
+    if len(seen) < _FEWEST_TO_FIT:
+        return weights, bias
+    model = LogisticRegression(
+        C=recipe.regularisation,
+        class_weight="balanced",
+        solver="lbfgs",
+        max_iter=_ITERATIONS,
+    ).fit(found[known], values[known])
+    # With two values scikit-learn keeps the one that stands for the second.
+    one_sided = len(model.coef_) < len(seen)
+    weights[seen] = np.vstack([-model.coef_, model.coef_]) / 2 if one_sided else model.coef_
+    both = np.concatenate([-model.intercept_, model.intercept_]) / 2
+    bias[seen] = both if one_sided else model.intercept_
+    return weights, bias

@@ -1,0 +1,77 @@
+"""How well out-of-fold scores rank and call, plain and design-weighted (scikit-learn's metrics)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import (
+    average_precision_score,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
+
+from scorer.policy.fit import support
+from scorer.policy.policy import Support
+
+ENOUGH_POSITIVES: Final = 20
+"""Head and target pairs with fewer positives stay out of the mean: their figures are noise."""
+
+Booleans = npt.NDArray[np.bool_]
+
+
+def pair_metrics(
+    score: npt.NDArray[np.float32],
+    positive: Booleans,
+    weight: npt.NDArray[np.float64],
+    threshold: float,
+    beta: float,
+) -> dict[str, Any]:
+    """Return the metrics of one head and target over the works it judged, of both classes."""
+    backing = support(positive, weight)
+    metrics: dict[str, Any] = _support_fields(backing) | {"n_judged": len(positive)}
+    called = score >= np.float32(threshold)
+    for suffix, sample_weight in (("", None), ("_weighted", weight)):
+        precision, recall, fbeta, _ = precision_recall_fscore_support(
+            positive,
+            called,
+            beta=beta,
+            average="binary",
+            zero_division=0.0,
+            sample_weight=sample_weight,
+        )
+        metrics |= {
+            f"average_precision{suffix}": average_precision_score(
+                positive, score, sample_weight=sample_weight
+            ),
+            f"auroc{suffix}": roc_auc_score(positive, score, sample_weight=sample_weight),
+            f"precision{suffix}": precision,
+            f"recall{suffix}": recall,
+            f"fbeta{suffix}": fbeta,
+        }
+    return {name: _rounded(value) for name, value in metrics.items()}
+
+
+def mean_over_pairs(
+    pairs: Mapping[str, Mapping[str, Any]], name: str, *, without: frozenset[str] = frozenset()
+) -> float:
+    """Return the mean of a metric over the pairs `head/target` with enough positives."""
+    values = [
+        metrics[name]
+        for pair, metrics in pairs.items()
+        if metrics["n_pos"] >= ENOUGH_POSITIVES and pair.split("/")[1] not in without
+    ]
+    return _rounded(np.mean(values)) if values else 0.0
+
+
+def counted_pairs(pairs: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return how many pairs have enough positives."""
+    return sum(metrics["n_pos"] >= ENOUGH_POSITIVES for metrics in pairs.values())
+
+
+def _support_fields(backing: Support) -> dict[str, Any]:
+    return backing.model_dump()
+
+
+def _rounded(value: Any) -> Any:  # noqa: ANN401 - an int or a float of numpy's
+    return int(value) if isinstance(value, int | np.integer) else round(float(value), 6)
