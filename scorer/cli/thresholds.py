@@ -9,6 +9,7 @@ import typer
 from scorer.cli.options import DEFAULT_MODEL, Json, Model, PolicyFile
 
 if TYPE_CHECKING:
+    from scorer.policy.policy import Gates
     from scorer.policy.words import TargetRule
 
 
@@ -66,43 +67,64 @@ def thresholds(
             "model_version": manifest.version,
             "policy_version": decided.version,
             "mode": chosen,
-            "rules": {rule.target: rule.words for rule in shown} if mode else None,
+            "rules": {rule.target: rule.words for rule in shown} if chosen else None,
             "works": works if counts else None,
             "calls": counts,
             "policy": decided.model_dump(mode="json"),
         }
         typer.echo(json_text.dumps(report, indent=2, ensure_ascii=False))
         return
-    _show(shown, manifest.targets.head_names, chosen, works, counts)
+    _show_decisions(shown, manifest.targets.head_names, decided.gates)
+    if chosen or counts:
+        _show_rules(shown, chosen, works, counts)
     typer.echo(f"Policy {decided.version} of {manifest.version}.")
     if output is not None:
         typer.echo(f"Written to {output}.")
 
 
-def _show(
+def _show_decisions(rules: "list[TargetRule]", heads: list[str], gates: "Gates") -> None:
+    from scorer.cli.tables import console, table
+
+    shown = table("target", *(name for head in heads for name in (head, "pos.", "ESS")))
+    for rule in rules:
+        cells = [
+            text
+            for head in heads
+            for text in (rule.decisions[head], rule.positives[head], rule.effective[head])
+        ]
+        shown.add_row(rule.label, *cells)
+    screen = console()
+    screen.print(shown)
+    screen.print(
+        "pos.: works of the sample that the teacher said yes to; ESS: their effective number.\n"
+        f"A head needs {gates.min_pos} positives and an ESS of {gates.min_ess:g} to make calls; "
+        "without, its scores only rank."
+    )
+
+
+def _show_rules(
     rules: "list[TargetRule]",
-    heads: list[str],
     mode: str | None,
     works: int,
     counts: dict[str, dict[str, int]] | None,
 ) -> None:
     from scorer.cli.tables import console, share, status_line, table
 
-    columns = [name for head in heads for name in (head, "support")]
-    extra = [f"{mode}: called when"] if mode else []
+    words = [f"{mode} where"] if mode else []
     kinds = ([mode] if mode else ["candidate", "consensus"]) if counts else []
-    shown = table("target", *columns, *extra, *kinds, numbers_from=1 + len(columns) + len(extra))
+    columns = [name for kind in kinds for name in (f"{kind} works", "share")]
+    shown = table("target", *words, *columns, numbers_from=1 + len(words))
     for rule in rules:
-        cells = [text for head in heads for text in (rule.decisions[head], rule.support[head])]
         called = [
-            f"{counts[rule.target][kind]:,} ({share(counts[rule.target][kind], works)})"
+            text
             for kind in kinds
             if counts
+            for number in [counts[rule.target][kind]]
+            for text in (f"{number:,}", share(number, works))
         ]
-        shown.add_row(rule.label, *cells, *([rule.words] if mode else []), *called)
+        shown.add_row(rule.label, *([rule.words] if mode else []), *called)
     screen = console()
     screen.print(shown)
-    screen.print("ESS: effective sample size of the positives, from the design weights.")
     if counts:
         screen.print(f"Calls among {works:,} works; counts of calls are no prevalence.")
         screen.print(status_line())

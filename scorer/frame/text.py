@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 import pyarrow.compute as pc
 
 TOKEN: Final = r"[\p{L}\p{N}]+"
@@ -24,11 +25,13 @@ _INLINE_TAG: Final = (
 )
 _TAG: Final = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
 _ENTITY: Final = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
-_MARKUP_CHARACTERS: Final = ["<", "&"]
+# What may begin one of the above. "p < 0.05" does not, and stays on the fast path.
+_MARKUP: Final = r"<[A-Za-z/!]|&[A-Za-z#]"
 
 # Eleven ASCII letters or digits before any markup: the clean form has more than ten characters,
 # because cleaning keeps each of them. Nearly every title is settled by its first words.
 _SURELY_LONG: Final = r"\A(?:[^A-Za-z0-9<&]*[A-Za-z0-9]){11}"
+_LARGEST_NARROW: Final = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,8 @@ def longer_than_ten(titles: pl.Series) -> pl.Series:
 
 
 def without_markup(texts: pl.Series) -> pl.Series:
-    """Remove tags and decode entities; touches only the few texts that hold `<` or `&`."""
-    marked = texts.str.contains_any(_MARKUP_CHARACTERS).arg_true()
+    """Remove tags and decode entities; touches only the few texts that may hold one."""
+    marked = texts.str.contains(_MARKUP).arg_true()
     if marked.is_empty():
         return texts
     stripped = _strip_tags(texts.gather(marked))
@@ -77,37 +80,42 @@ def tokenise(plain: pl.Series) -> Tokens:
     Splitting on ASCII white space first is safe: no character of it takes part in a composition,
     in a lower-casing rule or in a token.
     """
-    raw = pc.ascii_split_whitespace(plain.fill_null("").to_arrow())
+    texts = plain.fill_null("").to_arrow()
+    if texts.nbytes < _LARGEST_NARROW:
+        texts = texts.cast(pa.string())  # 32-bit offsets: half the work for the splitter
+    raw = pc.ascii_split_whitespace(texts)
     encoded = pc.dictionary_encode(raw.flatten())
-    tokens = _fold(pl.Series(encoded.dictionary, dtype=pl.String)).str.extract_all(TOKEN)
-    unique = tokens.explode(empty_as_null=False)
-    counts = tokens.list.len().to_numpy().astype(np.int32)
-    return _expand(
-        unique,
-        codes=encoded.indices.to_numpy(zero_copy_only=False),
-        offsets=raw.offsets.to_numpy() - raw.offsets[0].as_py(),
-        counts=counts,
-    )
-
-
-def _expand(
-    unique: pl.Series,
-    *,
-    codes: npt.NDArray[np.int32],
-    offsets: npt.NDArray[np.int32],
-    counts: npt.NDArray[np.int32],
-) -> Tokens:
-    """Turn codes of raw tokens into codes of tokens; a raw token holds `counts` of these."""
-    firsts = np.zeros(len(counts) + 1, np.int32)
-    np.cumsum(counts, out=firsts[1:])
-    if len(counts) and counts.min() == counts.max() == 1:
-        return Tokens(unique, codes, offsets)
+    unique, firsts, counts = _tokens_of(encoded.dictionary)
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    offsets = raw.offsets.to_numpy().astype(np.int32)
+    if len(counts) == 0 or counts.min() == counts.max() == 1:
+        return Tokens(unique, firsts.take(codes), offsets)
     per_raw = counts.take(codes)
     ends = np.zeros(len(codes) + 1, np.int32)
     np.cumsum(per_raw, out=ends[1:])
     expanded = np.repeat(firsts.take(codes) - ends[:-1], per_raw)
     expanded += np.arange(len(expanded), dtype=np.int32)
     return Tokens(unique, expanded, ends.take(offsets))
+
+
+def _tokens_of(
+    raw: pa.Array,
+) -> tuple[pl.Series, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the tokens of distinct raw tokens, and where each one's begin and how many they are.
+
+    Most raw tokens are ASCII letters and digits throughout: a token as it stands, but for its case.
+    """
+    simple = pc.ascii_is_alnum(raw)
+    words = pl.Series(pc.ascii_lower(raw.filter(simple)), dtype=pl.String)
+    others = pl.Series(raw.filter(pc.invert(simple)), dtype=pl.String)
+    parts = _fold(others).str.extract_all(TOKEN)
+    is_simple = simple.to_numpy(zero_copy_only=False)
+    counts = np.ones(len(raw), np.int32)
+    counts[~is_simple] = parts.list.len().to_numpy()
+    firsts = np.empty(len(raw), np.int32)
+    firsts[is_simple] = np.arange(len(words))
+    firsts[~is_simple] = len(words) + np.cumsum(counts[~is_simple]) - counts[~is_simple]
+    return words.append(parts.explode(empty_as_null=False)), firsts, counts
 
 
 def _fold(texts: pl.Series) -> pl.Series:

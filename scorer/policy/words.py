@@ -1,8 +1,9 @@
 """A policy in words and rows: what decides each call, and why a head is silent."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from scorer.policy.policy import Gates, Policy, Quota, Silent, Threshold
+from scorer.policy.policy import Policy, Quota, Silent, Support, Threshold
 from scorer.targets import Targets
 
 
@@ -13,7 +14,8 @@ class TargetRule:
     target: str
     label: str
     decisions: dict[str, str]
-    support: dict[str, str]
+    positives: dict[str, str]
+    effective: dict[str, str]
     words: str
 
 
@@ -27,9 +29,8 @@ def rules(policy: Policy, targets: Targets, mode: str | None) -> list[TargetRule
             target=target.name,
             label=target.label.en,
             decisions={h: decision(policy.entry(h, target.name)) for h in targets.head_names},
-            support={
-                h: _support(policy.entry(h, target.name), policy.gates) for h in targets.head_names
-            },
+            positives=_of_support(policy, targets, target.name, lambda s: f"{s.n_pos:,}"),
+            effective=_of_support(policy, targets, target.name, lambda s: f"{s.ess_pos:.1f}"),
             words=_in_words(policy, targets, target.name, mode) if mode else "",
         )
         for target in targets.binary
@@ -51,19 +52,11 @@ def decision(entry: Threshold | Quota | Silent) -> str:
             return "none: off"
 
 
-def _support(entry: Threshold | Quota | Silent, gates: Gates) -> str:
-    """Return the support in words; what falls short of the gate says what was needed."""
-    backing = entry.support
-    if backing is None:
-        return "one class only" if entry.kind == "none" and entry.reason == "unavailable" else "–"
-    positives = f"{backing.n_pos:,} pos."
-    effective = f"ESS {backing.ess_pos:.1f}"
-    if isinstance(entry, Silent):
-        if backing.n_pos < gates.min_pos:
-            positives += f" (< {gates.min_pos})"
-        if backing.ess_pos < gates.min_ess:
-            effective += f" (< {gates.min_ess:g})"
-    return f"{positives}, {effective}"
+def _of_support(
+    policy: Policy, targets: Targets, target: str, said: Callable[[Support], str]
+) -> dict[str, str]:
+    entries = {head: policy.entry(head, target) for head in targets.head_names}
+    return {h: said(entry.support) if entry.support else "–" for h, entry in entries.items()}
 
 
 def _in_words(policy: Policy, targets: Targets, target: str, mode: str) -> str:

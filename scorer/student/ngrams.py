@@ -85,14 +85,14 @@ class NgramEncoder:
 
     def _find(self, frame: pl.DataFrame) -> Iterator[_Pairs]:
         for index in self._fields:
-            texts = text(frame, index.field)
             if index.field in _RUNNING_TEXT:
+                texts = text(frame, index.field)
                 tokens = tokenise(without_markup(texts))
                 yield from index.find(tokens)
                 if index.field == "title" and self._settings.shape:
                     yield from self._shape(tokens, texts)
             else:
-                values, codes = _distinct(texts)
+                values, codes = _distinct_texts(frame, index.field)
                 pairs = list(index.find(tokenise(without_markup(values))))
                 yield _spread(pairs, len(values), codes)
         for channel, values, codes in _single_values(frame, self._settings):
@@ -237,12 +237,21 @@ def _single_values(
 ) -> Iterator[tuple[str, pl.Series, npt.NDArray[np.int64]]]:
     """Yield (channel, distinct values, codes [works]); a missing value is the empty string."""
     for name in settings.whole:
-        values, codes = _distinct(text(frame, name))
+        values, codes = _distinct_texts(frame, name)
         yield name, clean(values), codes
     if settings.decade:
-        years = frame["year"] if "year" in frame.columns else text(frame, "year")
-        values, codes = _distinct((years.cast(pl.Int32) // 10).cast(pl.String))
+        if "year" in frame.columns:
+            values, codes = _distinct((frame["year"].cast(pl.Int32) // 10).cast(pl.String))
+        else:
+            values, codes = _distinct_texts(frame, "year")
         yield "decade", values, codes
+
+
+def _distinct_texts(frame: pl.DataFrame, name: str) -> tuple[pl.Series, npt.NDArray[np.int64]]:
+    """Return the distinct values of a column, and each work's number among them."""
+    if name not in frame.columns:
+        return pl.Series([""]), np.zeros(frame.height, np.int64)
+    return _distinct(text(frame, name))
 
 
 def _distinct(values: pl.Series) -> tuple[pl.Series, npt.NDArray[np.int64]]:

@@ -22,7 +22,7 @@ from scorer.targets import Targets
 Floats = npt.NDArray[np.float32]
 
 # Ids in one ONNX batch: the gathered rows then stay within a core's second-level cache.
-_IDS_A_BATCH: Final = 1 << 13
+_IDS_A_BATCH: Final = 1 << 12
 _MOST_ROWS_A_BATCH: Final = 1 << 9
 _LENGTH_STEP: Final = 4
 # The key under which a protobuf tensor names the file that holds its data; its length byte may be

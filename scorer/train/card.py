@@ -1,73 +1,74 @@
 """The model card: what a bundle is, what it was made of, how good it is, what it must not be."""
 
-from typing import Any, Final
+import shlex
+from typing import Any
 
 import scorer
-from scorer.policy.policy import Policy, Silent, Threshold
+from scorer.policy.policy import Policy
+from scorer.policy.words import decision
 from scorer.status import STAMP
+from scorer.student.manifest import NgramSettings
 from scorer.targets import Targets
+from scorer.train.fit import Recipe
 from scorer.train.trained import Trained, TrainRequest
-
-_SILENCE: Final = {
-    "support": "none: support",
-    "unavailable": "none: unavailable",
-    "off": "none: off",
-}
 
 
 def write_card(request: TrainRequest, trained: Trained) -> str:
     """Return the card in Markdown."""
     name, targets, settings = request.bundle_name(), trained.targets, trained.settings
     policy, metrics, training = trained.policy, trained.metrics, trained.training
-    heads = ", ".join(f"`{head}`" for head in targets.head_names)
-    weights = "design weights" if trained.weighted else "no design weights (each work counts 1)"
-    gates = policy.gates
+    heads = " and ".join(f"`{head}`" for head in targets.head_names)
+    weights = "with design weights" if trained.weighted else "without design weights"
+    gates, recipe = policy.gates, request.recipe
     return f"""# {name}
 
-A small student that imitates the labels of {len(targets.heads)} teacher(s): {heads}. It reads
-{", ".join(settings.fields())} of a work and gives each target a score that **ranks works for human
-review**. Every row it scores is stamped `{STAMP}`.
+A small student that imitates its teachers, {heads}. It reads of a work: {_listed(settings)}. It
+gives each target a score that **ranks works for human review**. Every row that it scores is stamped
+`{STAMP}`.
 
 ## What it learned from
 
-- {training.rows:,} works, {weights}. Source: {training.source}.
+- {training.rows:,} works, {weights}: {training.source}.
 - Licence of the labels: {training.licence}. Attribution: {training.attribution}.
-- sha256 of the label file(s): `{training.sha256}`.
+- sha256 of the label file: `{training.sha256}`.
 - The labels are those of large language models: noisy, sometimes wrong, never corrected here.
 - A work that a teacher marked `insufficient_payload` is unknown, not negative, for that head's
   other targets.
 
 ## How it was made
 
-    {_command(request)}
+```sh
+{_command(request)}
+```
 
-scorer {scorer.__version__}. Presence of {settings.ngrams:,} n-grams; one logistic regression a
-head and target (C = {request.recipe.regularisation:g}, class-balanced, no design weights in the
-loss), one multinomial a head and axis. Weights are rounded to integers (one unit is
-{settings.logit_unit:g} on the logit scale), which makes every score exact; it cost
-{metrics["quantisation_cost"]:+.4f} of mean average precision.
+With scorer {scorer.__version__}: the presence of {settings.ngrams:,} n-grams; a logistic regression
+a head and target (C = {recipe.regularisation:g}, class-balanced, no design weights in the loss), a
+multinomial one a head and axis. Weights are rounded to integers, {settings.logit_unit:.3g} each on
+the logit scale, which makes every score exact; that changes the mean average precision by
+{-metrics["quantisation_cost"]:+.4f}.
 
 ## How well it imitates
 
-Out of fold: five folds ({request.recipe.folds} here) that keep venues whole, so that each work is
-scored by heads that saw neither it nor its venue. These figures compare with the teachers' labels,
-not with the truth.
+Out of fold: {recipe.folds} folds keep venues whole, so that each work is scored by heads that saw
+neither it nor its venue. These figures compare with the teachers' labels, not with the truth.
 
-- Mean average precision over the {metrics["pairs_with_enough_positives"]} head and target pairs
-  with 20 positives or more: **{metrics["mean_average_precision"]:.3f}**
-  (design-weighted {metrics["mean_average_precision_weighted"]:.3f}); without
-  `insufficient_payload`: {metrics["mean_average_precision_without_insufficient_payload"]:.3f}.
-- Mean AUROC: {metrics["mean_auroc"]:.3f} (design-weighted {metrics["mean_auroc_weighted"]:.3f}).
+| mean over head and target pairs with 20 positives or more | plain | design-weighted |
+|---|--:|--:|
+| average precision ({metrics["pairs_with_enough_positives"]} pairs) | \
+**{metrics["mean_average_precision"]:.4f}** | {metrics["mean_average_precision_weighted"]:.4f} |
+| the same without `insufficient_payload` | \
+{metrics["mean_average_precision_without_insufficient_payload"]:.4f} | |
+| AUROC | {metrics["mean_auroc"]:.4f} | {metrics["mean_auroc_weighted"]:.4f} |
 
-AP: average precision; P, R, F: precision, recall and F-{request.recipe.beta:g} at the threshold;
-w: design-weighted. The threshold was chosen on these same out-of-fold scores, so P, R and F are a
-little too kind; AP and AUROC are not touched by that.
+In the table: AP is average precision; P, R, F are precision, recall and F-{recipe.beta:g} at the
+threshold; w means design-weighted. Thresholds were chosen on these same out-of-fold scores, so P, R
+and F are a little too kind. For a silent head they are those of the threshold it would have.
 
 {_table(targets, policy, metrics)}
 
-## Who makes calls
+{_axes(metrics)}## Who makes calls
 
-A head calls a target only with {gates.min_pos} positives and an effective sample size of
+A head calls a target only with {gates.min_pos} positives and an effective sample size (ESS) of
 {gates.min_ess:g} or more. Below that its entry says `none: support`, and its scores only rank.
 A target with one class in the labels has no fitted head: `none: unavailable`, score 0.
 
@@ -81,63 +82,61 @@ A target with one class in the labels has no fitted head: `none: unavailable`, s
 """
 
 
+def _listed(settings: NgramSettings) -> str:
+    return ", ".join(settings.fields())
+
+
 def _command(request: TrainRequest) -> str:
+    """Return the command that makes this bundle again, its files without their folders."""
+    words = ["scorer", "train"]
     if request.labels is not None:
-        words = ["scorer train", request.labels.name]
-    else:
-        words = ["scorer train --sample", request.sample.name if request.sample else ""]
-        words += [f"--head {head}={path.name}" for head, path in request.heads.items()]
+        words.append(request.labels.name)
+    elif request.sample is not None:
+        words += ["--sample", request.sample.name]
+        for head, path in request.heads.items():
+            words += ["--head", f"{head}={path.name}"]
     words += ["-o", request.bundle_name()]
     for option in ("source", "licence", "attribution"):
-        words.append(f'--{option} "{getattr(request, option)}"')
-    if request.recipe.ngrams != type(request.recipe)().ngrams:
-        words.append(f"--ngrams {request.recipe.ngrams}")
-    return " ".join(words)
+        words += [f"--{option}", getattr(request, option)]
+    usual = Recipe()
+    for option in ("ngrams", "beta", "min_pos", "min_ess", "seed"):
+        value = getattr(request.recipe, option)
+        if value != getattr(usual, option):
+            words += ["--" + option.replace("_", "-"), f"{value:g}"]
+    return shlex.join(words)
 
 
 def _table(targets: Targets, policy: Policy, metrics: dict[str, Any]) -> str:
-    lines = [
-        "| head | target | positives | ESS | AP | AP w | AUROC | AUROC w | threshold | P | R | F "
-        "| P w | R w | F w |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    rows = [
+        _row(head, target, policy, metrics["out_of_fold"].get(f"{head}/{target}"))
+        for head in targets.head_names
+        for target in targets.binary_names
     ]
-    for head in targets.head_names:
-        for target in targets.binary_names:
-            found = metrics["out_of_fold"].get(f"{head}/{target}")
-            entry = policy.entry(head, target)
-            decides = _said(entry)
-            if found is None:
-                lines.append(f"| {head} | {target} | | | | | | | {decides} | | | | | | |")
-                continue
-            figures = [
-                f"{found[name + suffix]:.3f}"
-                for names in (("average_precision", "auroc"),)
-                for name in names
-                for suffix in ("", "_weighted")
-            ]
-            calls = [
-                f"{found[name + suffix]:.3f}"
-                for suffix in ("", "_weighted")
-                for name in ("precision", "recall", "fbeta")
-            ]
-            cells = [
-                head,
-                target,
-                str(found["n_pos"]),
-                f"{found['ess_pos']:.1f}",
-                *figures,
-                decides,
-                *calls,
-            ]
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    head = "| head | target | positives | ESS | AP | AP w | AUROC | AUROC w | threshold "
+    head += "| P | R | F | P w | R w | F w |"
+    return "\n".join([head, "|---|---|" + "--:|" * 13, *rows])
 
 
-def _said(entry: object) -> str:
-    match entry:
-        case Threshold(value=value):
-            return f"{value:.3f}"
-        case Silent(reason=reason):
-            return _SILENCE[reason]
-        case _:
-            return "quota"
+def _row(head: str, target: str, policy: Policy, found: dict[str, Any] | None) -> str:
+    decides = decision(policy.entry(head, target))
+    if found is None:
+        return f"| {head} | {target} | | | | | | | {decides} | | | | | | |"
+    ranking = [f"{m}{w}" for m in ("average_precision", "auroc") for w in ("", "_weighted")]
+    calling = [f"{m}{w}" for w in ("", "_weighted") for m in ("precision", "recall", "fbeta")]
+    cells = [head, target, str(found["n_pos"]), f"{found['ess_pos']:.1f}"]
+    cells += [f"{found[name]:.3f}" for name in ranking]
+    cells.append(decides)
+    cells += [f"{found[name]:.3f}" for name in calling]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _axes(metrics: dict[str, Any]) -> str:
+    if not metrics["axes"]:
+        return ""
+    rows = [
+        f"| {pair.replace('/', ' | ')} | {found['n']:,} | {found['accuracy']:.3f} "
+        f"| {found['accuracy_weighted']:.3f} | {found['macro_f1']:.3f} |"
+        for pair, found in metrics["axes"].items()
+    ]
+    head = "| head | axis | works | accuracy | accuracy w | macro F1 |"
+    return "\n".join([head, "|---|---|" + "--:|" * 4, *rows, "", ""])

@@ -1,6 +1,7 @@
 """Out-of-fold scores: each work scored by heads that saw neither it nor its venue."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,13 @@ from scorer.train.fit import Floats, Recipe, features, fit_heads, settings_for
 from scorer.train.labels import Labels
 from scorer.train.quantise import quantise
 
+_UNFITTED: Final = -1e6
+"""The logit of a target that had one class only in a fold's training works: below all others."""
+
 
 @dataclass(frozen=True, slots=True)
 class OutOfFold:
-    """Scores float32 and unrounded logits float64, both [works, outputs]; NaN: no fitted head."""
+    """Scores float32 and unrounded logits float64, both [works, outputs]."""
 
     scores: npt.NDArray[np.float32]
     logits: Floats
@@ -31,7 +35,7 @@ def out_of_fold(labels: Labels, outputs: int, recipe: Recipe) -> OutOfFold:
         settings = settings_for(labels, heads.vocabulary.height, 1.0)
         encoder = NgramEncoder(settings, heads.vocabulary)
         found = features(encoder, labels.works[test], heads.vocabulary)
-        logits[test] = found @ heads.weights + heads.bias
+        logits[test] = found @ heads.weights + np.nan_to_num(heads.bias, nan=_UNFITTED)
         scores[test] = quantise(heads.weights, heads.bias).scores(found)
     return OutOfFold(scores, logits)
 

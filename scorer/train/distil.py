@@ -31,7 +31,7 @@ from scorer.train.crossfit import OutOfFold, out_of_fold
 from scorer.train.fit import Heads, Recipe, fit_heads, settings_for
 from scorer.train.graph import build_graph
 from scorer.train.labels import Labels, read_label_files, read_label_table
-from scorer.train.metrics import counted_pairs, mean_over_pairs, pair_metrics
+from scorer.train.metrics import axis_metrics, counted_pairs, mean_over_pairs, pair_metrics
 from scorer.train.quantise import Table, quantise
 from scorer.train.trained import Trained, TrainRequest
 
@@ -132,7 +132,27 @@ def _decide(
                 if gates.passed(backing)
                 else Silent(reason="support", support=backing)
             )
-    return Policy(gates=gates, entries=entries), _summary(pairs, unrounded)
+    metrics = _summary(pairs, unrounded) | {"axes": _axis_metrics(labels, targets, unseen)}
+    return Policy(gates=gates, entries=entries), metrics
+
+
+def _axis_metrics(labels: Labels, targets: Targets, unseen: OutOfFold) -> dict[str, Any]:
+    metrics: dict[str, Any] = {}
+    start = 0
+    for head in targets.heads:
+        start += len(targets.binary)
+        for axis in targets.axes:
+            columns = slice(start, start + len(axis.values))
+            start = columns.stop
+            if axis.name in head.unavailable:
+                continue
+            said = labels.value(head.name, axis.name)
+            rows = labels.judged(head.name, axis.name) & (said >= 0)
+            logits = unseen.logits[rows, columns]
+            metrics[f"{head.name}/{axis.name}"] = axis_metrics(
+                logits.argmax(axis=1), said[rows], labels.weight[rows]
+            )
+    return metrics
 
 
 def _summary(pairs: dict[str, Any], unrounded: dict[str, Any]) -> dict[str, Any]:

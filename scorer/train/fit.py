@@ -27,7 +27,7 @@ _FEWEST_TO_FIT: Final = 2
 class Recipe:
     """All the choices of a training; the defaults made the shipped bundle."""
 
-    ngrams: int = 8_000
+    ngrams: int = 6_000
     """Most n-grams that the bundle keeps: those with the largest weight in any output."""
     least_works: int = 2
     """An n-gram must occur in that many works."""

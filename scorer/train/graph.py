@@ -8,7 +8,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from scorer.targets import Targets
-from scorer.train.quantise import HALF, SCORE_ENTRIES, Table, score_table, share_table
+from scorer.train.quantise import HALF, Table, score_table, share_table
 
 _OPSET: Final = 17  # old enough for every onnxruntime that the program allows
 _IR_VERSION: Final = 9
@@ -81,14 +81,14 @@ class _Graph:
 
     def shares(self, logits: str, output: str, unit: float, values: int) -> None:
         """Softmax over integer logits: exact, since the exponentials are looked up as integers."""
+        exponentials = share_table(unit, values)
+        table = self.constant(f"shares_of_{values}", exponentials)
+        furthest = self.constant(f"furthest_of_{values}", np.float32(len(exponentials) - 1))
         highest = self.node("ReduceMax", logits, axes=[1], keepdims=1)
-        below = self.node("Sub", highest, logits)
-        below = self.node("Min", below, self.constant("furthest", np.float32(SCORE_ENTRIES - 1)))
-        places = self.node("Cast", below, to=TensorProto.INT32)
-        table = self.constant(f"shares_of_{values}", share_table(unit, values))
-        weights = self.node("Gather", table, places)
+        distance = self.node("Min", self.node("Sub", highest, logits), furthest)
+        parts = self.node("Gather", table, self.node("Cast", distance, to=TensorProto.INT32))
         along = self.constant("along_columns", np.array([1]))
-        self.node("Div", weights, self.node("ReduceSum", weights, along, keepdims=1), output=output)
+        self.node("Div", parts, self.node("ReduceSum", parts, along, keepdims=1), output=output)
 
     def to_bytes(self, outputs: list[tuple[str, int]]) -> bytes:
         """Check the graph and return its bytes."""

@@ -6,7 +6,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import (
+    accuracy_score,
     average_precision_score,
+    f1_score,
     precision_recall_fscore_support,
     roc_auc_score,
 )
@@ -50,6 +52,18 @@ def pair_metrics(
             f"fbeta{suffix}": fbeta,
         }
     return {name: _rounded(value) for name, value in metrics.items()}
+
+
+def axis_metrics(
+    chosen: npt.NDArray[np.int64], said: npt.NDArray[np.int64], weight: npt.NDArray[np.float64]
+) -> dict[str, Any]:
+    """Return how often a head's best value of an axis is the one that its teacher gave."""
+    return {
+        "n": len(said),
+        "accuracy": _rounded(accuracy_score(said, chosen)),
+        "accuracy_weighted": _rounded(accuracy_score(said, chosen, sample_weight=weight)),
+        "macro_f1": _rounded(f1_score(said, chosen, average="macro", zero_division=0.0)),
+    }
 
 
 def mean_over_pairs(

@@ -37,8 +37,9 @@ class Table:
 
     def scores(self, features: csr_matrix) -> npt.NDArray[np.float32]:
         """Return scores float32 [works, outputs], bit for bit those of the ONNX graph."""
-        table = score_table(self.unit)
-        return table[self.logits(features) + HALF]
+        places: Integers = self.logits(features) + HALF
+        scores: npt.NDArray[np.float32] = score_table(self.unit)[places]
+        return scores
 
 
 def quantise(weights: Floats, bias: Floats) -> Table:
@@ -67,10 +68,12 @@ def score_table(unit: float) -> npt.NDArray[np.float32]:
 
 
 def share_table(unit: float, values: int) -> npt.NDArray[np.float32]:
-    """Return exp(-distance), as float32 integers [65,536], for the softmax over an axis.
+    """Return exp(-distance) by integer distance, as float32 integers, down to the first 0.
 
-    Integers whose sum over `values` stays under 2^24: the sum is exact in any order.
+    For the softmax over an axis: their sum over `values` stays under 2^24, so that it is exact in
+    any order.
     """
     top = 1 << (23 - max(0, int(np.ceil(np.log2(values)))))
     distance = np.arange(SCORE_ENTRIES, dtype=np.float64) * unit
-    return np.rint(top * np.exp(-distance)).astype(np.float32)
+    shares: npt.NDArray[np.float32] = np.rint(top * np.exp(-distance)).astype(np.float32)
+    return shares[: np.flatnonzero(shares)[-1] + 2]
