@@ -36,7 +36,7 @@ class Axis(Strict):
 
     name: Name
     label: Label
-    values: Annotated[tuple[Name, ...], Field(min_length=1)]
+    values: Annotated[tuple[Name, ...], Field(min_length=1, max_length=255)]
     value_labels: tuple[Label, ...]
     only_with: Name | None = None
     """The category whose call this axis depends on (`domain` on `metaresearch`)."""
@@ -45,6 +45,8 @@ class Axis(Strict):
     def _one_label_a_value(self) -> Self:
         if len(self.values) != len(self.value_labels):
             raise ValueError(f"axis {self.name}: as many labels as values are needed")
+        if len(set(self.values)) != len(self.values):
+            raise ValueError(f"axis {self.name}: values must be distinct")
         return self
 
 
@@ -69,6 +71,17 @@ class Targets(Strict):
         for kind, names in (("heads", heads), ("targets", targets)):
             if len(set(names)) != len(names):
                 raise ValueError(f"{kind} must have distinct names")
+        columns = [score_column(h, t.name) for h in heads for t in self.binary]
+        if len(set(columns)) != len(columns):
+            raise ValueError("names of heads and targets make the same score column twice")
+        if {"candidate", "consensus"} & set(heads):
+            raise ValueError("no head may be named candidate or consensus")
+        for head in self.heads:
+            if set(head.unavailable) - set(targets):
+                raise ValueError(f"head {head.name}: unavailable names an unknown target")
+        for axis in self.axes:
+            if axis.only_with is not None and axis.only_with not in self.categories:
+                raise ValueError(f"axis {axis.name}: only_with names no category")
         kinds = [target.kind for target in self.binary]
         if kinds != sorted(kinds):
             raise ValueError("categories come before flags")

@@ -38,7 +38,7 @@ def train(
     ] = "not stated",
     ngrams: Annotated[
         int, typer.Option(min=1, help="Most n-grams to keep: more is larger and slower.")
-    ] = 6000,
+    ] = 7000,
     beta: Annotated[
         float, typer.Option(min=0.01, help="Beta of the F-beta that the thresholds maximise.")
     ] = 2.0,

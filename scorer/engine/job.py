@@ -12,7 +12,7 @@ import pyarrow as pa
 from scorer.engine.batch import score_batch
 from scorer.engine.manifest import software
 from scorer.engine.rows import row_schema, to_table
-from scorer.errors import PolicyError, RefusedError
+from scorer.errors import InputError, PolicyError, RefusedError
 from scorer.frame.parquet import Batch, ParquetFrame
 from scorer.policy.calls import Mode
 from scorer.policy.policy import Policy, check_policy, parse_policy
@@ -100,7 +100,10 @@ class Job:
 
     def part(self, shard: Batch) -> pa.Table:
         """Score and call one shard; the same shard gives the same table anywhere."""
-        rows = score_batch(shard.frame, self.student, self.policy, self.request.mode)
+        try:
+            rows = score_batch(shard.frame, self.student, self.policy, self.request.mode)
+        except InputError as error:
+            raise InputError(f"{self.request.frame.name}: {error}") from error
         return to_table(rows, shard.kept, self.schema)
 
     def fingerprint(self) -> str:

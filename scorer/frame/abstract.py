@@ -3,7 +3,7 @@
 This is the one place of the program with Python code per work (contract 2).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -24,7 +24,7 @@ def deinvert(indexes: pl.Series, ids: pl.Series) -> pl.Series:
     for index, work in zip(indexes, ids, strict=True):
         try:
             texts.append(None if index is None else _in_order(parse(index)))
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"work {work}: its abstract_inverted_index is not of the form "
                 '{"word": [positions]}' + f" ({error}).\nMend or empty that cell."
@@ -33,19 +33,27 @@ def deinvert(indexes: pl.Series, ids: pl.Series) -> pl.Series:
 
 
 def _parser(dtype: pl.DataType) -> Any:  # noqa: ANN401 - one of three callables below
-    if dtype == pl.String:
+    if dtype in (pl.String, pl.Categorical):
         return lambda text: from_json(text).items()
     if isinstance(dtype, pl.Struct):
         return lambda row: ((word, at) for word, at in row.items() if at is not None)
     return _map_entries
 
 
-def _map_entries(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    for entry in entries:
-        yield entry["key"], entry["value"]
+def _map_entries(
+    entries: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+) -> Iterable[tuple[str, Any]]:
+    """Return the entries of an Arrow map, which Polars gives as a mapping or a list of pairs."""
+    if isinstance(entries, Mapping):
+        return entries.items()
+    return ((entry["key"], entry["value"]) for entry in entries)
 
 
-def _in_order(entries: Iterator[tuple[str, Sequence[int]]]) -> str | None:
-    placed = [(int(position), word) for word, positions in entries for position in positions]
+def _in_order(entries: Iterable[tuple[str, Sequence[int]]]) -> str | None:
+    placed: list[tuple[int, str]] = []
+    for word, positions in entries:
+        if isinstance(positions, str):
+            raise TypeError("positions in a string")
+        placed += ((int(position), word) for position in positions)
     placed.sort(key=lambda pair: pair[0])
     return " ".join(word for _, word in placed) or None

@@ -5,6 +5,7 @@ a batch of the contract: id as a bare string, text as String or null, year as In
 """
 
 import difflib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -71,6 +72,9 @@ def resolve(
     `UsageError` for a mapping or a kept column that names nothing.
     """
     mapping = mapping or {}
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
+    if twice:
+        raise InputError(f"{where}: column {twice[0]!r} occurs more than once. Rename one of them.")
     for name, path in mapping.items():
         if name not in NATIVE_NAMES:
             names = ", ".join(NATIVE_NAMES)
@@ -200,7 +204,8 @@ def _conformed(name: str, column: pl.Expr) -> pl.Expr:
             return column
         case "year":
             # Tables with missing years often hold them as floats; a fraction is no year.
-            return pl.when(column.cast(pl.Float64).is_finite()).then(column).cast(pl.Int32)
+            number = column.cast(pl.Float64)
+            return pl.when(number == number.floor()).then(column).cast(pl.Int32, strict=False)
         case "abstract_inverted_index":
             return column
         case _:

@@ -48,7 +48,7 @@ def _hashes(
     if nulls:
         rows = ", ".join(str(row) for row in null_rows[:_SHOWN])
         raise InputError(
-            f"{null_check}: {nulls:,} null ids, first in rows {rows} (counted from 0).\n"
+            f"{null_check}: null ids: {nulls:,}, first in rows {rows} (counted from 0).\n"
             "Every work needs an id: give these rows one, or leave them out."
         )
     return np.concatenate(parts)
@@ -63,6 +63,6 @@ def _refuse_duplicates(batches: Iterable[pl.Series], suspects: pl.Series, where:
     shown = order.join(counts, on="id", how="inner", maintain_order="left").head(_SHOWN)
     first = ", ".join(f"{work} ({count} times)" for work, count in shown.iter_rows())
     raise InputError(
-        f"{where}: {counts.height:,} ids occur more than once, first: {first}.\n"
+        f"{where}: ids that occur more than once: {counts.height:,}, first: {first}.\n"
         "Keep one row a work (ids that differ only in the OpenAlex URL prefix are the same)."
     )

@@ -95,7 +95,7 @@ class ParquetFrame:
             return
         groups, skip = self._groups_from(start)
         waiting: list[pa.RecordBatch] = []
-        held = 0
+        held, at = 0, start
         try:
             for group in self._file.iter_batches(
                 batch_size=rows, row_groups=groups, columns=leaves, use_threads=True
@@ -109,15 +109,28 @@ class ParquetFrame:
                     held += head.num_rows
                     left -= head.num_rows
                     if held == rows or left == 0:
-                        yield pa.Table.from_batches(waiting)
+                        yield self._checked(pa.Table.from_batches(waiting), at)
+                        at += held
                         waiting, held = [], 0
                 if left <= 0:
                     return
         except (pa.ArrowException, OSError) as error:
             raise InputError(
-                f"{self.path.name}: damaged near row {start:,} ({_first_line(error)}).\n"
-                "Copy or make the file again; the parts already scored are kept."
+                f"{self.path.name}: damaged near row {at + held:,} ({_first_line(error)}).\n"
+                "Copy or make the file again."
             ) from error
+
+    def _checked(self, table: pa.Table, start: int) -> pa.Table:
+        """Return the table; raise `InputError` where its text is not UTF-8: Polars relies on it."""
+        for name in table.column_names:
+            try:
+                table[name].validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise InputError(
+                    f"{self.path.name}: column {name!r} holds text that is not UTF-8, in rows "
+                    f"{start:,} to {start + table.num_rows - 1:,}.\nWrite the file again as UTF-8."
+                ) from error
+        return table
 
     def _groups_from(self, start: int) -> tuple[list[int], int]:
         """Return the row groups from the one that holds row `start`, and how many rows to skip."""

@@ -17,13 +17,12 @@ import pyarrow.compute as pc
 
 TOKEN: Final = r"[\p{L}\p{N}]+"
 
-# An inline tag joins what it stands between (H<sub>2</sub>O); any other tag parts it. A letter must
-# follow the bracket, so that "p < 0.05 and n > 3" is no tag.
-_INLINE_TAG: Final = (
-    r"(?i)</?(?:\w+:)?(?:i|b|em|strong|sub|sup|scp|sc|u|italic|bold|span|font|small|big|tt)"
-    r"(?:\s[^<>]*)?/?>"
-)
-_TAG: Final = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
+# An inline tag joins what it stands between (H<sub>2</sub>O); any other tag parts it. A tag is a
+# name and attributes with values: neither "p < 0.05 and n > 3" nor "a <b and c> d" is one.
+_ATTRIBUTES: Final = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))*\s*/?>"""
+_INLINE_NAMES: Final = "i|b|em|strong|sub|sup|scp|sc|u|italic|bold|span|font|small|big|tt"
+_INLINE_TAG: Final = rf"(?i)</?(?:[a-z][\w.-]*:)?(?:{_INLINE_NAMES}){_ATTRIBUTES}"
+_TAG: Final = rf"</?[A-Za-z][\w:.-]*{_ATTRIBUTES}|(?s:<!--.*?-->)"
 _ENTITY: Final = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 # What may begin one of the above. "p < 0.05" does not, and stays on the fast path.
 _MARKUP: Final = r"<[A-Za-z/!]|&[A-Za-z#]"
@@ -71,7 +70,7 @@ def without_markup(texts: pl.Series) -> pl.Series:
     stripped = _strip_tags(texts.gather(marked))
     # Twice: sources escape the escapes (&amp;amp;). Then once more for tags that were escaped.
     stripped = _strip_tags(_decode_entities(_decode_entities(stripped)))
-    return texts.scatter(marked, stripped)
+    return texts.clone().scatter(marked, stripped)
 
 
 def tokenise(plain: pl.Series) -> Tokens:

@@ -6,9 +6,10 @@ A set of calls is held as an integer, one bit a target, so that union and inters
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -132,7 +133,7 @@ def axis_columns(
 
 
 def choose_axes(
-    scores: Mapping[str, Mapping[str, np.ndarray[tuple[int, int], np.dtype[np.float32]]]],
+    scores: Mapping[str, Mapping[str, npt.NDArray[np.float32]]],
     targets: Targets,
 ) -> AxisChoices:
     """Return each head's best value and the value with the best mean; the first of equals wins.
@@ -150,14 +151,25 @@ def choose_axes(
                 by_head[head.name][axis.name] = pl.repeat(None, works, dtype=pl.String, eager=True)
             else:
                 fitted.append(scores[head.name][axis.name])
-                by_head[head.name][axis.name] = names.gather(fitted[-1].argmax(axis=1))
+                by_head[head.name][axis.name] = names.gather(_best(fitted[-1]))
         if fitted:
             # In float64 the sum of a few float32 is exact: the order of the heads cannot matter.
             total = np.sum([part.astype(np.float64) for part in fitted], axis=0)
-            by_mean[axis.name] = names.gather(total.argmax(axis=1))
+            by_mean[axis.name] = names.gather(_best(total))
         else:
             by_mean[axis.name] = by_head[targets.head_names[0]][axis.name]
     return AxisChoices(by_head, by_mean)
+
+
+def _best(scores: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return argmax over the columns of [works, values], the first of equals; column by column."""
+    columns = np.ascontiguousarray(scores.T)
+    highest = columns[0].copy()
+    best = np.zeros(len(highest), np.uint8)
+    for place, column in enumerate(columns[1:], start=1):
+        np.putmask(best, column > highest, place)
+        np.maximum(highest, column, out=highest)
+    return best
 
 
 def review_columns(scores: pl.DataFrame, targets: Targets, policy: Policy) -> pl.DataFrame:
@@ -200,7 +212,7 @@ def _uncertainty(targets: Targets, policy: Policy) -> pl.Expr:
 
 def _largest(expressions: Sequence[pl.Expr]) -> pl.Expr:
     if not expressions:
-        return pl.lit(0.0, pl.Float32)
+        return pl.repeat(0.0, pl.len(), dtype=pl.Float32)
     return pl.max_horizontal(expressions).cast(pl.Float32)
 
 

@@ -24,7 +24,7 @@ def support(positive: Booleans, weight: Weights) -> Support:
         n_pos=int(positive.sum()),
         ess_pos=total**2 / float((of_positives**2).sum()),
         top_share=float(of_positives.max()) / total,
-        rate=total / float(weight.sum()),
+        rate=min(1.0, total / float(weight.sum())),
     )
 
 

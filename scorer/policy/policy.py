@@ -117,7 +117,7 @@ def parse_policy(text: str, where: str) -> Policy:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise PolicyError(f"{where}: {place}: {first['msg']}.") from error
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, TypeError) as error:
         raise PolicyError(f"{where}: not a policy in JSON ({error}).") from error
     # Whoever edits a policy by hand makes a new one; the old version must not go on naming it.
     if said is not None and said != policy.version:
@@ -133,6 +133,28 @@ def check_policy(policy: Policy, targets: Targets, where: str) -> None:
     _check_names("target", list(policy.entries), targets.binary_names, where)
     for target, heads in policy.entries.items():
         _check_names("head", list(heads), targets.head_names, f"{where}: {target}")
+    _check_silence(policy, targets, where)
+
+
+def _check_silence(policy: Policy, targets: Targets, where: str) -> None:
+    """Raise `PolicyError` where a head would call without support, or without a fitted target."""
+    for head in targets.heads:
+        for target, entry in policy.of_head(head.name):
+            if isinstance(entry, Silent):
+                continue
+            if target in head.unavailable:
+                raise PolicyError(
+                    f"{where}: {target}: head {head.name!r} has not learned it, cannot call it.\n"
+                    'Make that entry {"kind": "none", "reason": "unavailable"}.'
+                )
+            backings = [entry.support]
+            if policy.gates.scope == "all_heads":
+                backings += [other.support for other in policy.entries[target].values()]
+            if any(backing and not policy.gates.passed(backing) for backing in backings):
+                raise PolicyError(
+                    f"{where}: {target}: head {head.name!r} calls though the support is under the "
+                    'gates.\nMake that entry {"kind": "none", "reason": "support"}.'
+                )
 
 
 def _check_names(kind: str, found: list[str], expected: list[str], where: str) -> None:

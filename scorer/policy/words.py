@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scorer.policy.policy import Policy, Quota, Silent, Support, Threshold
-from scorer.targets import Targets
+from scorer.targets import INSUFFICIENT_PAYLOAD, Targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,11 @@ def _in_words(policy: Policy, targets: Targets, target: str, mode: str) -> str:
     entries = {head: policy.entry(head, target) for head in targets.head_names}
     silent = [head for head, entry in entries.items() if isinstance(entry, Silent)]
     calling = [f"{head} {decision(entry)}" for head, entry in entries.items() if head not in silent]
+    by_rule = ", or by rule without a usable title" if target == INSUFFICIENT_PAYLOAD else ""
+    if mode == "consensus" and silent and by_rule:
+        return "only by rule, without a usable title"
     if mode == "consensus" and silent:
         return f"never: {' and '.join(silent)} {'is' if len(silent) == 1 else 'are'} silent"
     if not calling:
-        return "never: every head is silent"
-    return (" and " if mode == "consensus" else " or ").join(calling)
+        return "only by rule, without a usable title" if by_rule else "never: every head is silent"
+    return (" and " if mode == "consensus" else " or ").join(calling) + by_rule

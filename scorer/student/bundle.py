@@ -74,7 +74,7 @@ def load_manifest(folder: Path) -> Manifest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise BundleError(f"{path}: {where}: {first['msg']}.") from error
-    except (ValueError, AttributeError, KeyError) as error:
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         raise BundleError(f"{path}: not a bundle manifest ({error}).") from error
     if version != manifest.version:
         raise BundleError(

@@ -46,7 +46,7 @@ class EncodedWorks:
 class _Pairs:
     """(row, id) pairs in any order, with repeats."""
 
-    rows: npt.NDArray[np.int64]
+    rows: Ids
     ids: Ids
 
 
@@ -73,7 +73,8 @@ class NgramEncoder:
         """
         found = list(self._find(frame))
         wide = frame.height * self._size >= 1 << 32
-        keys = np.concatenate([_keys(pairs, self._size, wide=wide) for pairs in found])
+        nothing = _Pairs(np.empty(0, np.int32), np.empty(0, np.int32))
+        keys = np.concatenate([_keys(pairs, self._size, wide=wide) for pairs in [nothing, *found]])
         keys.sort()
         distinct = np.ones(len(keys), bool)
         np.not_equal(keys[1:], keys[:-1], out=distinct[1:])
@@ -86,24 +87,24 @@ class NgramEncoder:
     def _find(self, frame: pl.DataFrame) -> Iterator[_Pairs]:
         for index in self._fields:
             if index.field in _RUNNING_TEXT:
-                texts = text(frame, index.field)
-                tokens = tokenise(without_markup(texts))
+                plain = without_markup(text(frame, index.field))
+                tokens = tokenise(plain)
                 yield from index.find(tokens)
                 if index.field == "title" and self._settings.shape:
-                    yield from self._shape(tokens, texts)
+                    yield from self._shape(tokens, plain)
             else:
                 values, codes = _distinct_texts(frame, index.field)
                 pairs = list(index.find(tokenise(without_markup(values))))
                 yield _spread(pairs, len(values), codes)
         for channel, values, codes in _single_values(frame, self._settings):
             ids = self._ids(channel, values).take(codes)
-            yield _Pairs(np.arange(len(ids), dtype=np.int64), ids)
+            yield _Pairs(np.arange(len(ids), dtype=np.int32), ids)
 
     def _shape(self, tokens: Tokens, titles: pl.Series) -> Iterator[_Pairs]:
         for channel, values in _title_shape(tokens, titles):
             distinct, codes = np.unique(values, return_inverse=True)
             ids = self._ids(channel, pl.Series(distinct).cast(pl.String)).take(codes)
-            yield _Pairs(np.arange(len(ids), dtype=np.int64), ids)
+            yield _Pairs(np.arange(len(ids), dtype=np.int32), ids)
 
     def _ids(self, channel: str, values: pl.Series) -> Ids:
         known = self._channels.get(channel)
@@ -149,7 +150,7 @@ class _FieldIndex:
 
     def find(self, tokens: Tokens) -> Iterator[_Pairs]:
         """Yield (row, id) pairs, channel by channel; look-ups are made once a unique token."""
-        rows = np.repeat(np.arange(len(tokens.offsets) - 1), np.diff(tokens.offsets))
+        rows = _rows_of(tokens)
         for ids in self._single_word_ids(tokens.unique):
             yield _known(rows, ids.take(tokens.codes))
         if self._bigrams is not None and len(rows):
@@ -170,8 +171,8 @@ def list_ngrams(frame: pl.DataFrame, settings: NgramSettings) -> pl.DataFrame:
     """Return every n-gram of every work: `row` (UInt32), `channel`, `ngram` (String), distinct."""
     found = []
     for field in settings.text:
-        texts = text(frame, field.field)
-        tokens = tokenise(without_markup(texts))
+        plain = without_markup(text(frame, field.field))
+        tokens = tokenise(plain)
         found += [
             _listed(rows, channel, ngrams) for channel, rows, ngrams in _text_ngrams(tokens, field)
         ]
@@ -179,17 +180,15 @@ def list_ngrams(frame: pl.DataFrame, settings: NgramSettings) -> pl.DataFrame:
             rows = np.arange(frame.height)
             found += [
                 _listed(rows, channel, pl.Series(values).cast(pl.String))
-                for channel, values in _title_shape(tokens, texts)
+                for channel, values in _title_shape(tokens, plain)
             ]
     for channel, values, codes in _single_values(frame, settings):
         found.append(_listed(np.arange(frame.height), channel, values.gather(codes)))
     return pl.concat(found).unique(maintain_order=True)
 
 
-def _text_ngrams(
-    tokens: Tokens, field: TextField
-) -> Iterator[tuple[str, npt.NDArray[np.int64], pl.Series]]:
-    rows = np.repeat(np.arange(len(tokens.offsets) - 1), np.diff(tokens.offsets))
+def _text_ngrams(tokens: Tokens, field: TextField) -> Iterator[tuple[str, Ids, pl.Series]]:
+    rows = _rows_of(tokens)
     words = tokens.unique.gather(tokens.codes)
     if field.words:
         yield f"{field.field}.word", rows, words
@@ -203,7 +202,13 @@ def _text_ngrams(
         yield f"{field.field}.bigram", rows[1:][same], pairs.filter(pl.Series(same))
 
 
-def _listed(rows: npt.NDArray[np.int64], channel: str, ngrams: pl.Series) -> pl.DataFrame:
+def _rows_of(tokens: Tokens) -> Ids:
+    """Return the row of each token: int32 [tokens]."""
+    lengths = np.diff(tokens.offsets)
+    return np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+
+
+def _listed(rows: npt.NDArray[np.integer[Any]], channel: str, ngrams: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"row": rows.astype(np.uint32), "ngram": ngrams.cast(pl.String)}).select(
         "row", pl.lit(channel).alias("channel"), "ngram"
     )
@@ -272,8 +277,8 @@ def _numbered(halves: pl.Series) -> tuple[_Channel, Ids]:
     return index, index.ids(halves)
 
 
-def _known(rows: npt.NDArray[np.int64], ids: Ids) -> _Pairs:
-    known = np.flatnonzero(ids)
+def _known(rows: Ids, ids: Ids) -> _Pairs:
+    known = np.flatnonzero(ids != 0)
     return _Pairs(rows.take(known), ids.take(known))
 
 
@@ -288,7 +293,7 @@ def _keys(pairs: _Pairs, size: int, *, wide: bool) -> npt.NDArray[np.uint32 | np
 
 def _spread(pairs: list[_Pairs], values: int, codes: npt.NDArray[np.int64]) -> _Pairs:
     """Turn pairs of distinct values into pairs of the rows that hold these values."""
-    rows = np.concatenate([np.empty(0, np.int64), *(part.rows for part in pairs)])
+    rows = np.concatenate([np.empty(0, np.int32), *(part.rows for part in pairs)])
     ids = np.concatenate([np.empty(0, np.int32), *(part.ids for part in pairs)])
     order = np.argsort(rows, kind="stable")
     ids = ids.take(order)
@@ -297,7 +302,7 @@ def _spread(pairs: list[_Pairs], values: int, codes: npt.NDArray[np.int64]) -> _
     ends = np.cumsum(counts)
     places = np.arange(int(ends[-1]) if len(ends) else 0)
     places += np.repeat(starts.take(codes) - (ends - counts), counts)
-    return _Pairs(np.repeat(np.arange(len(codes)), counts), ids.take(places))
+    return _Pairs(np.repeat(np.arange(len(codes), dtype=np.int32), counts), ids.take(places))
 
 
 def _capped(ids: Ids, offsets: npt.NDArray[np.int64]) -> EncodedWorks:

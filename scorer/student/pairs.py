@@ -56,4 +56,4 @@ def _first_fit(taken: npt.NDArray[np.bool_], columns: Integers) -> int:
     for column in columns:
         blocked |= taken[column : column + span]
     free = int(np.argmin(blocked))
-    return free if not blocked[free] else span
+    return free if not blocked[free] else len(taken)

@@ -21,9 +21,9 @@ from scorer.targets import Targets
 
 Floats = npt.NDArray[np.float32]
 
-# Ids in one ONNX batch: the gathered rows then stay within a core's second-level cache.
-_IDS_A_BATCH: Final = 1 << 12
-_MOST_ROWS_A_BATCH: Final = 1 << 9
+# Ids in one ONNX batch: enough to make a call worth its overhead, few enough to keep memory small.
+_IDS_A_BATCH: Final = 1 << 14
+_MOST_ROWS_A_BATCH: Final = 1 << 11
 _LENGTH_STEP: Final = 4
 # The key under which a protobuf tensor names the file that holds its data; its length byte may be
 # written in more than one way.
@@ -71,18 +71,20 @@ class Session:
 
     def score(self, works: EncodedWorks) -> Scores:
         """Return the scores of the works, in their order."""
-        rows = len(works.offsets) - 1
+        lengths = np.diff(works.offsets)
+        order = np.argsort(lengths, kind="stable")
         outputs = {
-            name: np.empty((rows, width), np.float32) for name, width in self._shapes.items()
+            n: np.empty((len(order), width), np.float32) for n, width in self._shapes.items()
         }
-        for at, ids in _batches(works):
-            for (name, width), scores in zip(self._shapes.items(), self._run(ids), strict=True):
-                if scores.shape != (len(at), width) or scores.dtype != np.float32:
-                    raise BundleError(
-                        f"model.onnx: output {name!r} is {scores.dtype} {list(scores.shape)}, "
-                        f"expected float32 [{len(at)}, {width}]. Train the bundle again."
-                    )
-                outputs[name][at] = scores
+        start = 0
+        for ids in _batches(works, order, lengths.take(order)):
+            stop = start + len(ids)
+            for name, scores in zip(self._shapes, self._run(ids), strict=True):
+                outputs[name][start:stop] = scores
+            start = stop
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        outputs = {name: scores.take(back, axis=0) for name, scores in outputs.items()}
         return Scores(
             {head: outputs[f"{head}/binary"] for head in self._targets.head_names},
             {
@@ -92,10 +94,17 @@ class Session:
         )
 
     def _run(self, ids: npt.NDArray[np.int32]) -> list[Floats]:
+        """Run the graph; what it promised by its declared shapes is checked on what it gives."""
         try:
             found: list[Floats] = self._session.run(list(self._shapes), {"ids": ids})
         except Exception as error:  # onnxruntime raises its own, undocumented types
             raise BundleError(f"model.onnx: failed ({str(error).splitlines()[0]}).") from error
+        for (name, width), scores in zip(self._shapes.items(), found, strict=True):
+            if scores.shape != (len(ids), width):
+                raise BundleError(
+                    f"model.onnx: output {name!r} has shape {list(scores.shape)}, expected "
+                    f"{[len(ids), width]}.\nTrain the bundle again."
+                )
         return found
 
     def _check(self, path: Path, ids: int) -> None:
@@ -112,11 +121,15 @@ class Session:
                     f"{path}: output {name!r} is {outputs[name].type} {found}, "
                     f"expected float32 [B, {width}]."
                 )
-        # The highest id must lie in the graph's table.
-        probe = np.array([[ids - 1, 0]], np.int32)
-        for scores in self._run(probe):
-            if not np.isfinite(scores).all():
-                raise BundleError(f"{path}: gives scores that are not finite.")
+        try:
+            found = self._run(np.array([[ids - 1, 0]], np.int32))
+        except BundleError as error:
+            raise BundleError(
+                f"{path}: cannot score the last n-gram of the vocabulary; they do not belong "
+                f"together.\n{error}"
+            ) from error
+        if not all(np.isfinite(scores).all() for scores in found):
+            raise BundleError(f"{path}: gives scores that are not finite. Train the bundle again.")
 
 
 def _promised_shapes(targets: Targets) -> dict[str, int]:
@@ -128,24 +141,20 @@ def _promised_shapes(targets: Targets) -> dict[str, int]:
 
 
 def _batches(
-    works: EncodedWorks,
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]]:
-    """Yield (row numbers, padded ids int32 [rows, length]), shortest works first."""
-    lengths = np.diff(works.offsets)
-    order = np.argsort(lengths, kind="stable")
-    lengths = lengths.take(order)
+    works: EncodedWorks, order: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> Iterator[npt.NDArray[np.int32]]:
+    """Yield padded ids int32 [rows, length], batch by batch in `order`, shortest works first."""
     # The place after the last id holds the padding: places past a work's end all point to it.
     ids = np.append(works.ids, np.int32(0))
     start = 0
     while start < len(order):
         rows = _rows_from(lengths, start)
-        at = order[start : start + rows]
         longest = int(lengths[start + rows - 1])
         padded = max(_LENGTH_STEP, -(-longest // _LENGTH_STEP) * _LENGTH_STEP)
         step = np.arange(padded)
-        places = works.offsets.take(at)[:, None] + step
+        places = works.offsets.take(order[start : start + rows])[:, None] + step
         np.putmask(places, step >= lengths[start : start + rows, None], len(works.ids))
-        yield at, ids.take(places)
+        yield ids.take(places)
         start += rows
 
 

@@ -22,9 +22,9 @@ def write_card(request: TrainRequest, trained: Trained) -> str:
     gates, recipe = policy.gates, request.recipe
     return f"""# {name}
 
-A small student that imitates its teachers, {heads}. It reads of a work: {_listed(settings)}. It
-gives each target a score that **ranks works for human review**. Every row that it scores is stamped
-`{STAMP}`.
+A small student that imitates its teachers, {heads}. It reads these fields of a work:
+{_listed(settings)}. It gives each target a score that **ranks works
+for human review**. Every row that it scores is stamped `{STAMP}`.
 
 ## What it learned from
 

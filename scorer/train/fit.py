@@ -20,6 +20,8 @@ Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _ITERATIONS: Final = 1000
+# The first pass only tells which n-grams carry weight; the second one fits what ships.
+_ROUGH, _FINE = 3e-3, 1e-3
 _FEWEST_TO_FIT: Final = 2
 
 
@@ -27,7 +29,7 @@ _FEWEST_TO_FIT: Final = 2
 class Recipe:
     """All the choices of a training; the defaults made the shipped bundle."""
 
-    ngrams: int = 6_000
+    ngrams: int = 7_000
     """Most n-grams that the bundle keeps: those with the largest weight in any output."""
     least_works: int = 2
     """An n-gram must occur in that many works."""
@@ -88,16 +90,13 @@ def fit_heads(labels: Labels, rows: Rows, recipe: Recipe) -> Heads:
     works = labels.works[rows]
     settings = settings_for(labels, 1, 1.0)
     vocabulary = _common(list_ngrams(works, settings), recipe.least_works)
-    for _ in range(2):
-        encoder = NgramEncoder(settings, vocabulary)
-        weights, bias = _fit_outputs(
-            labels, rows, features(encoder, works, vocabulary), vocabulary, recipe
-        )
-        if vocabulary.height <= recipe.ngrams:
-            break
+    found = features(NgramEncoder(settings, vocabulary), works, vocabulary)
+    if vocabulary.height > recipe.ngrams:
+        weights, _ = _fit_outputs(labels, rows, found, vocabulary, recipe, tolerance=_ROUGH)
         importance = np.abs(weights).max(axis=1)
         kept = np.sort(np.argsort(-importance, kind="stable")[: recipe.ngrams])
-        vocabulary = vocabulary[kept]
+        vocabulary, found = vocabulary[kept], found[:, kept]
+    weights, bias = _fit_outputs(labels, rows, found, vocabulary, recipe, tolerance=_FINE)
     return Heads(vocabulary, weights, bias)
 
 
@@ -128,16 +127,22 @@ def _common(listed: pl.DataFrame, least: int) -> pl.DataFrame:
 
 
 def _fit_outputs(
-    labels: Labels, rows: Rows, found: csr_matrix, vocabulary: pl.DataFrame, recipe: Recipe
+    labels: Labels,
+    rows: Rows,
+    found: csr_matrix,
+    vocabulary: pl.DataFrame,
+    recipe: Recipe,
+    *,
+    tolerance: float,
 ) -> tuple[Floats, Floats]:
     scale = np.array([recipe.scales.get(name, 1.0) for name in vocabulary["channel"]])
     scaled = (found @ diags(scale)).tocsr()
     axes = {axis.name: len(axis.values) for axis in labels.targets.axes}
     # Solvers are single-threaded and start from zeros: how many run at a time changes nothing.
     fits = Parallel(n_jobs=-1)(
-        delayed(_fit_axis)(scaled, _values(labels, rows, head, name), axes[name], recipe)
+        delayed(_fit_axis)(scaled, _values(labels, rows, head, name), axes[name], recipe, tolerance)
         if name in axes
-        else delayed(_fit_binary)(scaled, *_answers(labels, rows, head, name), recipe)
+        else delayed(_fit_binary)(scaled, *_answers(labels, rows, head, name), recipe, tolerance)
         for head, name in output_names(labels.targets)
     )
     weights = np.vstack([part for part, _ in fits]) * scale
@@ -164,6 +169,7 @@ def _fit_binary(
     judged: npt.NDArray[np.bool_],
     positive: npt.NDArray[np.bool_],
     recipe: Recipe,
+    tolerance: float,
 ) -> tuple[Floats, Floats]:
     """Fit one head on the works it judged; with one class only there is nothing to fit."""
     answers = positive[judged]
@@ -173,13 +179,16 @@ def _fit_binary(
         C=recipe.regularisation,
         class_weight="balanced",
         solver="liblinear",
+        tol=tolerance,
         max_iter=_ITERATIONS,
         random_state=recipe.seed,
     ).fit(found[judged], answers)
     return model.coef_, model.intercept_
 
 
-def _fit_axis(found: csr_matrix, values: Rows, count: int, recipe: Recipe) -> tuple[Floats, Floats]:
+def _fit_axis(
+    found: csr_matrix, values: Rows, count: int, recipe: Recipe, tolerance: float
+) -> tuple[Floats, Floats]:
     """Fit a multinomial head over an axis's values; a value never seen gets no chance."""
     weights, bias = np.zeros((count, found.shape[1])), np.full(count, np.nan)
     known = values >= 0
@@ -190,6 +199,7 @@ def _fit_axis(found: csr_matrix, values: Rows, count: int, recipe: Recipe) -> tu
         C=recipe.regularisation,
         class_weight="balanced",
         solver="lbfgs",
+        tol=tolerance,
         max_iter=_ITERATIONS,
     ).fit(found[known], values[known])
     # With two values scikit-learn keeps the one that stands for the second.

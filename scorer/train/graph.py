@@ -1,4 +1,8 @@
-"""The ONNX graph of an `ngram` bundle: ids in, scores and axis shares out (contract 3)."""
+"""The ONNX graph of an `ngram` bundle: ids in, scores and axis shares out (contract 3).
+
+Sums of integers first, exact in any order; then look-ups by integer logit. After the sums the graph
+works on [outputs, B], so that the steps of a softmax run along whole rows of works.
+"""
 
 from typing import Any, Final
 
@@ -17,31 +21,46 @@ _IR_VERSION: Final = 9
 def build_graph(table: Table, targets: Targets) -> bytes:
     """Return the bytes of `model.onnx`.
 
-    `table` has its outputs head by head: the binary targets, then each axis's values.
+    `table` has its outputs head by head: the binary targets, then each axis's values. Inside the
+    graph they stand target kind by target kind, all heads of a kind together.
     """
+    order, widths = _kind_by_kind(targets)
     graph = _Graph()
-    rows = np.vstack([np.zeros((1, table.weights.shape[1]), np.int32), table.weights])
+    rows = np.vstack([np.zeros((1, len(order)), np.int32), table.weights[:, order]])
     gathered = graph.node("Gather", graph.constant("table", rows.astype(np.float32)), "ids")
-    sums = graph.node(
-        "ReduceSum", gathered, graph.constant("over_ngrams", np.array([1])), keepdims=0
-    )
-    logits = graph.node("Add", sums, graph.constant("bias", table.bias.astype(np.float32)))
+    along_ngrams = graph.constant("along_ngrams", np.array([1]))
+    sums = graph.node("ReduceSum", gathered, along_ngrams, keepdims=0)
+    sums = graph.node("Add", sums, graph.constant("bias", table.bias[order].astype(np.float32)))
     lowest = graph.constant("lowest", np.float32(-HALF))
     highest = graph.constant("highest", np.float32(HALF - 1))
-    logits = graph.node("Clip", logits, lowest, highest)
-    outputs: list[tuple[str, int]] = []
+    logits = graph.node("Clip", sums, lowest, highest)
+    logits = graph.node("Transpose", graph.node("Cast", logits, to=TensorProto.INT32), perm=[1, 0])
+    lengths = graph.constant("lengths", np.array([width for _, width in widths]))
+    parts = graph.split(logits, lengths, [f"logits {name}" for name, _ in widths])
+    for (name, width), part in zip(widths, parts, strict=True):
+        if name.endswith("/binary"):
+            scored = graph.scores(part, table.unit)
+        else:
+            scored = graph.shares(part, table.unit, width)
+        graph.node("Transpose", scored, output=name, perm=[1, 0])
+    return graph.to_bytes(widths)
+
+
+def _kind_by_kind(targets: Targets) -> tuple[npt.NDArray[np.int64], list[tuple[str, int]]]:
+    """Return the table's columns in the graph's order, and (output, width) in that order."""
+    kinds = [("binary", len(targets.binary))]
+    kinds += [(axis.name, len(axis.values)) for axis in targets.axes]
+    of_head = sum(width for _, width in kinds)
+    columns: list[int] = []
+    widths: list[tuple[str, int]] = []
     start = 0
-    for head in targets.head_names:
-        part = graph.columns(logits, start, len(targets.binary))
-        graph.scores(part, f"{head}/binary", table.unit)
-        outputs.append((f"{head}/binary", len(targets.binary)))
-        start += len(targets.binary)
-        for axis in targets.axes:
-            part = graph.columns(logits, start, len(axis.values))
-            graph.shares(part, f"{head}/{axis.name}", table.unit, len(axis.values))
-            outputs.append((f"{head}/{axis.name}", len(axis.values)))
-            start += len(axis.values)
-    return graph.to_bytes(outputs)
+    for kind, width in kinds:
+        for number, head in enumerate(targets.head_names):
+            first = number * of_head + start
+            columns += range(first, first + width)
+            widths.append((f"{head}/{kind}", width))
+        start += width
+    return np.array(columns), widths
 
 
 class _Graph:
@@ -63,32 +82,27 @@ class _Graph:
         self._nodes.append(helper.make_node(kind, list(inputs), [output], **settings))
         return output
 
-    def columns(self, values: str, start: int, width: int) -> str:
-        """Cut `width` columns out."""
-        return self.node(
-            "Slice",
-            values,
-            self.constant(f"at_{start}", np.array([start])),
-            self.constant(f"at_{start + width}", np.array([start + width])),
-            self.constant("along_columns", np.array([1])),
-        )
+    def split(self, values: str, lengths: str, outputs: list[str]) -> list[str]:
+        """Cut the rows into parts."""
+        self._nodes.append(helper.make_node("Split", [values, lengths], outputs, axis=0))
+        return outputs
 
-    def scores(self, logits: str, output: str, unit: float) -> None:
+    def scores(self, logits: str, unit: float) -> str:
         """Look up the score of each integer logit."""
-        half = self.constant("half", np.float32(HALF))
-        places = self.node("Cast", self.node("Add", logits, half), to=TensorProto.INT32)
-        self.node("Gather", self.constant("scores", score_table(unit)), places, output=output)
+        half = self.constant("half", np.int32(HALF))
+        places = self.node("Add", logits, half)
+        return self.node("Gather", self.constant("scores", score_table(unit)), places)
 
-    def shares(self, logits: str, output: str, unit: float, values: int) -> None:
+    def shares(self, logits: str, unit: float, values: int) -> str:
         """Softmax over integer logits: exact, since the exponentials are looked up as integers."""
         exponentials = share_table(unit, values)
-        table = self.constant(f"shares_of_{values}", exponentials)
-        furthest = self.constant(f"furthest_of_{values}", np.float32(len(exponentials) - 1))
-        highest = self.node("ReduceMax", logits, axes=[1], keepdims=1)
+        table = self.constant(f"shares of {values}", exponentials)
+        furthest = self.constant(f"furthest of {values}", np.int32(len(exponentials) - 1))
+        highest = self.node("ReduceMax", logits, axes=[0], keepdims=1)
         distance = self.node("Min", self.node("Sub", highest, logits), furthest)
-        parts = self.node("Gather", table, self.node("Cast", distance, to=TensorProto.INT32))
-        along = self.constant("along_columns", np.array([1]))
-        self.node("Div", parts, self.node("ReduceSum", parts, along, keepdims=1), output=output)
+        parts = self.node("Gather", table, distance)
+        along_values = self.constant("along values", np.array([0]))
+        return self.node("Div", parts, self.node("ReduceSum", parts, along_values, keepdims=1))
 
     def to_bytes(self, outputs: list[tuple[str, int]]) -> bytes:
         """Check the graph and return its bytes."""
