@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 INSUFFICIENT_PAYLOAD: Final = "insufficient_payload"
 """The category of works that cannot be judged, and the segment of those without a usable title."""
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 
 
 class Strict(BaseModel):
@@ -74,6 +75,8 @@ class Targets(Strict):
         columns = [score_column(h, t.name) for h in heads for t in self.binary]
         if len(set(columns)) != len(columns):
             raise ValueError("names of heads and targets make the same score column twice")
+        if "binary" in [axis.name for axis in self.axes]:
+            raise ValueError("no axis may be named binary")
         if {"candidate", "consensus"} & set(heads):
             raise ValueError("no head may be named candidate or consensus")
         for head in self.heads:

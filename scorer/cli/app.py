@@ -65,6 +65,16 @@ def main() -> None:
             raise
         typer.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
+    except Exception as error:
+        if os.environ.get(_DEBUG):
+            raise
+        reason = (str(error).splitlines() or [""])[0][:300]
+        typer.echo(
+            f"Error: {type(error).__name__}: {reason}\n"
+            "This was not foreseen: scorer --debug COMMAND shows where it happened.",
+            err=True,
+        )
+        sys.exit(ScorerError.exit_code)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,11 @@ def models(
 
         screen = console()
         card = read_card(folder)
-        screen.print(Markdown(card) if screen.is_terminal else card)
-        screen.print(f"Version: {manifest.version}")
+        if screen.is_terminal:
+            screen.print(Markdown(card))
+        else:
+            typer.echo(card)
+        typer.echo(f"Version: {manifest.version}")
         return
     manifests = [load_manifest(folder) for folder in shipped_bundles()]
     if json:
@@ -52,15 +55,15 @@ def models(
         ]
         typer.echo(json_text.dumps(rows, indent=2))
         return
-    shown = table("name", "version", "heads", "targets", "maturity", "licence", numbers_from=9)
+    shown = table("bundle", "heads", "targets", "maturity", "licence", numbers_from=9)
     for m in manifests:
         shown.add_row(
-            m.name,
-            m.version.split("@")[1],
+            m.version,
             ", ".join(m.targets.head_names),
             f"{len(m.targets.categories)} categories, {len(m.targets.flags)} flags, "
             f"{len(m.targets.axes)} axes",
-            "gate passed" if m.maturity.passed else "scores only",
+            "passed" if m.maturity.passed else "scores only",
             m.licence,
         )
+    shown.columns[0].no_wrap = True
     console().print(shown)

@@ -18,7 +18,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an output that exists already.")
 ]
-DEFAULT_MODEL = "metacan-ngram"
 
 
 class ModeName(StrEnum):

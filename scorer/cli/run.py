@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorer.cli.options import (
-    DEFAULT_MODEL,
     Json,
     Model,
     ModeName,
@@ -16,6 +15,7 @@ from scorer.cli.options import (
     pairs,
 )
 from scorer.errors import INTERRUPTED
+from scorer.student import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from scorer.engine.manifest import RunManifest
@@ -103,28 +103,20 @@ def _show(manifest: "RunManifest", output: Path, mode: ModeName) -> None:
             shown.add_section()
         calls = counts.calls[target.name]
         shown.add_row(target.label.en, *(f"{calls[kind]:,}" for kind in kinds))
-    screen = console()
     covered = counts.segments["covered"]
-    screen.print(
+    typer.echo(
         f"{counts.rows:,} works scored by {manifest.model_version}; "
         f"{covered:,} with a usable title ({share(covered, counts.rows)})."
     )
-    screen.print(shown)
-    screen.print(
+    console().print(shown)
+    typer.echo(
         f"{output} ({manifest.output.size / 1e6:,.1f} MB), "
         f"{manifest.wall_seconds:,.1f} s, {manifest.works_a_second:,.0f} works/s"
     )
-    silent = sorted(
-        {
-            entry.reason
-            for head in manifest.targets.head_names
-            for _, entry in manifest.policy.of_head(head)
-            if entry.kind == "none"
-        }
-    )
-    if silent:
-        screen.print("Some heads make no call on some targets: see scorer thresholds.")
-    screen.print(status_line())
+    entries = [e for head in manifest.targets.head_names for _, e in manifest.policy.of_head(head)]
+    if any(entry.kind == "none" for entry in entries):
+        typer.echo("Some heads make no call on some targets: see scorer thresholds.")
+    typer.echo(status_line())
 
 
 def _combinations(mode: ModeName) -> list[str]:

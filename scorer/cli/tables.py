@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from scorer.engine.progress import Progress
 
 _SECONDS_BETWEEN_LINES: Final = 5.0
+_FILE_WIDTH: Final = 160
 
 
 def console(*, err: bool = False) -> Console:
-    """Return a console that neither guesses at numbers nor reads brackets as markup."""
-    return Console(stderr=err, highlight=False, soft_wrap=False, markup=False)
+    """Return a console for tables; what goes to a file or a pipe is not cut at 80 columns."""
+    made = Console(stderr=err, highlight=False, markup=False)
+    if not made.is_terminal:
+        made.width = max(made.width, _FILE_WIDTH)
+    return made
 
 
 def table(*columns: str, title: str | None = None, numbers_from: int = 1) -> Table:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scorer.cli.options import DEFAULT_MODEL, Json, Model, PolicyFile
+from scorer.cli.options import Json, Model, Overwrite, PolicyFile
+from scorer.student import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from scorer.policy.policy import Gates
@@ -40,6 +41,7 @@ def thresholds(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the policy to this file.")
     ] = None,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Show what decides each call: thresholds, support, and why a head is silent."""
@@ -48,18 +50,21 @@ def thresholds(
     from scorer.engine.files import told, write_atomically
     from scorer.engine.job import load_policy
     from scorer.engine.recount import count_calls
+    from scorer.errors import OutputError
     from scorer.policy.words import rules
     from scorer.student.bundle import find_bundle, load_manifest
 
     folder = find_bundle(model)
     manifest = load_manifest(folder)
-    decided = load_policy(policy, folder, manifest.targets)
+    decided = load_policy(policy, folder, manifest)
     chosen = mode.value if mode else None
     shown = rules(decided, manifest.targets, chosen)
     works, counts = 0, None
     if scores is not None:
         works, counts = count_calls(scores, manifest.version, manifest.targets, decided)
     if output is not None:
+        if output.exists() and not overwrite:
+            raise OutputError(f"{output}: exists already. Choose another -o, or say --overwrite.")
         with told(output):
             write_atomically(output, decided.to_json().encode())
     if json:
@@ -93,9 +98,8 @@ def _show_decisions(rules: "list[TargetRule]", heads: list[str], gates: "Gates")
             for text in (rule.decisions[head], rule.positives[head], rule.effective[head])
         ]
         shown.add_row(rule.label, *cells)
-    screen = console()
-    screen.print(shown)
-    screen.print(
+    console().print(shown)
+    typer.echo(
         "pos.: works of the sample that the teacher said yes to; ESS: their effective number.\n"
         f"A head needs {gates.min_pos} positives and an ESS of {gates.min_ess:g} to make calls; "
         "without, its scores only rank."
@@ -123,8 +127,7 @@ def _show_rules(
             for text in (f"{number:,}", share(number, works))
         ]
         shown.add_row(rule.label, *([rule.words] if mode else []), *called)
-    screen = console()
-    screen.print(shown)
+    console().print(shown)
     if counts:
-        screen.print(f"Calls among {works:,} works; counts of calls are no prevalence.")
-        screen.print(status_line())
+        typer.echo(f"Calls among {works:,} works; counts of calls are no prevalence.")
+        typer.echo(status_line())

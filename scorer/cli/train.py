@@ -58,7 +58,7 @@ def train(
     """
     from scorer.errors import UsageError
 
-    if (labels is None) == (sample is None):
+    if (labels is None) == (sample is None) or (labels is not None and head):
         raise UsageError("Give either a label table, or --sample with --head NAME=FILE.")
     try:
         from scorer.train.distil import train
@@ -71,7 +71,6 @@ def train(
         ) from error
     from scorer.cli.tables import console, table
 
-    screen = console(err=True)
     manifest = train(
         TrainRequest(
             output=output,
@@ -85,7 +84,7 @@ def train(
             recipe=Recipe(ngrams=ngrams, beta=beta, min_pos=min_pos, min_ess=min_ess, seed=seed),
             overwrite=overwrite,
         ),
-        screen.print,
+        lambda text: typer.echo(text, err=True),
     )
     shown = table("out of fold", "plain", "design-weighted")
     for label, metric in (
@@ -98,4 +97,4 @@ def train(
             f"{manifest.metrics[metric + '_weighted']:.3f}",
         )
     console().print(shown)
-    console().print(f"Next: scorer run FRAME --model {output}")
+    typer.echo(f"Next: scorer run FRAME --model {output}")

@@ -24,7 +24,7 @@ def verify(
     """
     import json as json_text
 
-    from scorer.cli.tables import console, status_line
+    from scorer.cli.tables import status_line
     from scorer.engine.verify import verify as verify_file
     from scorer.errors import InputError
 
@@ -36,12 +36,11 @@ def verify(
         ]
         typer.echo(json_text.dumps({"file": str(file), "checks": report}, indent=2))
     else:
-        screen = console()
         for check in checks:
-            screen.print(f"{'failed' if check.offending else 'passed'}  {check.name}")
+            typer.echo(f"{'failed' if check.offending else 'passed'}  {check.name}")
             for line in check.offending:
-                screen.print(f"          {line}")
+                typer.echo(f"        {line}")
         if not failed:
-            screen.print(status_line())
+            typer.echo(status_line())
     if failed:
         raise typer.Exit(InputError.exit_code)

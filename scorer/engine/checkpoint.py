@@ -35,20 +35,13 @@ class Checkpoint:
     def __init__(self, folder: Path, fingerprint: str) -> None:
         """Name the folder and the job; nothing is touched yet."""
         self.folder = folder
-        self.set_aside = False
-        """Whether parts of another job were found and dropped."""
         self._fingerprint = fingerprint
         self._lock: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Take the lock and see what is there; parts of another job are dropped."""
+        """Take the lock; nothing else is touched."""
         with told(self.folder):
             self._lock = _locked(self.folder)
-            job = self.folder / _JOB
-            found = job.read_text() if job.exists() else None
-            if found != self._fingerprint:
-                self.set_aside = self._clear() > 0
-                write_atomically(job, self._fingerprint.encode())
         return self
 
     def __exit__(
@@ -57,14 +50,33 @@ class Checkpoint:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let go of the lock; the parts stay."""
+        """Let go of the lock; the parts stay, a folder without any goes."""
+        if self.folder.exists() and not self._any():
+            shutil.rmtree(self.folder, ignore_errors=True)
         if self._lock is not None:
             self._lock.close()
+
+    def job(self) -> str | None:
+        """Return the fingerprint of the job whose parts are there."""
+        path = self.folder / _JOB
+        return path.read_text() if path.exists() and self._any() else None
+
+    def claim(self) -> bool:
+        """Make the folder this job's; tell whether parts of another job were dropped for it."""
+        if self.job() == self._fingerprint:
+            return False
+        dropped = self._any()
+        with told(self.folder):
+            for path in self.folder.iterdir():
+                if path.name != _LOCK:
+                    path.unlink()
+            write_atomically(self.folder / _JOB, self._fingerprint.encode())
+        return dropped
 
     def done(self) -> int:
         """Return how many parts are there, from the first without a gap."""
         count = 0
-        while self._path(count).exists():
+        while _is_whole(self._path(count)):
             count += 1
         return count
 
@@ -93,11 +105,17 @@ class Checkpoint:
     def _path(self, index: int) -> Path:
         return self.folder / f"part-{index:06d}.arrow"
 
-    def _clear(self) -> int:
-        parts = [path for path in self.folder.iterdir() if path.name != _LOCK]
-        for path in parts:
-            path.unlink()
-        return len(parts)
+    def _any(self) -> bool:
+        return any(self.folder.glob("part-*.arrow"))
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with pa.memory_map(str(path)) as file:
+            pa.ipc.open_file(file)
+    except (FileNotFoundError, pa.ArrowInvalid):
+        return False
+    return True
 
 
 def _locked(folder: Path) -> IO[bytes]:
@@ -124,6 +142,8 @@ def _take(file: IO[bytes]) -> bool:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
+        return False
+    except PermissionError:  # what Windows says
         return False
     return True

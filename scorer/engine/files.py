@@ -19,11 +19,15 @@ def sha256(path: Path) -> str:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a small file whole or not at all."""
     waiting = path.with_name(path.name + ".tmp")
-    with waiting.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    waiting.replace(path)
+    try:
+        with waiting.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        waiting.replace(path)
+    except OSError:
+        waiting.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -35,8 +39,8 @@ def told(path: Path) -> Iterator[None]:
         match error.errno:
             case errno.ENOSPC | errno.EDQUOT:
                 text = (
-                    f"{path}: no space left on the disk. The finished parts are kept:\n"
-                    "free some space and give the same command again; it goes on from there."
+                    f"{path}: no space left on the disk.\nFree some and give the same command "
+                    "again: a run goes on from its finished parts."
                 )
             case errno.EACCES | errno.EPERM | errno.EROFS:
                 text = f"{path}: may not be written. Check permissions, or choose -o elsewhere."

@@ -12,13 +12,13 @@ import pyarrow as pa
 from scorer.engine.batch import score_batch
 from scorer.engine.manifest import software
 from scorer.engine.rows import row_schema, to_table
-from scorer.errors import InputError, PolicyError, RefusedError
+from scorer.errors import InputError, PolicyError, RefusedError, UsageError
 from scorer.frame.parquet import Batch, ParquetFrame
 from scorer.policy.calls import Mode
 from scorer.policy.policy import Policy, check_policy, parse_policy
-from scorer.student.bundle import DEFAULT_MODEL, Student, find_bundle, load_student
-from scorer.student.manifest import POLICY_FILE
-from scorer.targets import Targets
+from scorer.student import DEFAULT_MODEL
+from scorer.student.bundle import Student, check_hash, find_bundle, load_student
+from scorer.student.manifest import POLICY_FILE, Manifest
 
 # Works in a shard, a part and a row group of the output: fixed, since the output's bytes follow
 # from it. Long texts come in smaller shards, to the same memory.
@@ -62,9 +62,11 @@ class Job:
     @classmethod
     def prepare(cls, request: RunRequest) -> Self:
         """Open and check all that the request names; raise the `ScorerError` that fits."""
+        if request.limit is not None and request.limit < 0:
+            raise UsageError(f"limit {request.limit}: expected 0 or more works.")
         student = load_student(find_bundle(request.model))
         targets, maturity = student.manifest.targets, student.manifest.maturity
-        policy = load_policy(request.policy, student.folder, targets)
+        policy = load_policy(request.policy, student.folder, student.manifest)
         if not maturity.passed:
             raise RefusedError(
                 f"{student.version}: its maturity gate has not passed ({maturity.note}).\n"
@@ -77,7 +79,7 @@ class Job:
             request.frame,
             wanted=list(dict.fromkeys(wanted)),
             mapping=request.mapping,
-            keep=request.keep,
+            keep=tuple(dict.fromkeys(request.keep)),
         )
         return cls(request, student, policy, frame, row_schema(targets, frame.kept_schema()))
 
@@ -124,12 +126,14 @@ class Job:
 
 def default_policy(student: Student) -> Policy:
     """Return the policy that came with the bundle."""
-    return load_policy(None, student.folder, student.manifest.targets)
+    return load_policy(None, student.folder, student.manifest)
 
 
-def load_policy(path: Path | None, bundle: Path, targets: Targets) -> Policy:
+def load_policy(path: Path | None, bundle: Path, manifest: Manifest) -> Policy:
     """Return a policy from a file, or the bundle's own; raise where it is for another bundle."""
     where = path or bundle / POLICY_FILE
+    if path is None:
+        check_hash(bundle, manifest, POLICY_FILE)
     try:
         content = where.read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -137,5 +141,5 @@ def load_policy(path: Path | None, bundle: Path, targets: Targets) -> Policy:
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(f"{where}: cannot be read as a policy ({error}).") from error
     policy = parse_policy(content, str(where))
-    check_policy(policy, targets, str(where))
+    check_policy(policy, manifest.targets, str(where))
     return policy

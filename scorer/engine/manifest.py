@@ -62,6 +62,8 @@ class RunManifest(Strict):
     """Contract column -> where it was found in the source."""
     targets: Targets
     policy: Policy
+    job: str
+    """Fingerprint of all that decided the output's bytes."""
     software: dict[str, str]
     started: str
     wall_seconds: float

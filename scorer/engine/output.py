@@ -52,10 +52,14 @@ class OutputFile:
         with told(self._path):
             self._writer.write_table(part, row_group_size=max(1, part.num_rows))
 
-    def publish(self) -> None:
-        """Force the file to disk and put it in place."""
+    def finish(self) -> None:
+        """Complete the file and force it to disk, still under its other name."""
         with told(self._path):
             self._writer.close()
             with self._waiting.open("rb+") as file:
                 os.fsync(file.fileno())
+
+    def publish(self) -> None:
+        """Put the finished file in place."""
+        with told(self._path):
             self._waiting.replace(self._path)

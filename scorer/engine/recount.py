@@ -24,6 +24,7 @@ def count_calls(
 
     Raises `InputError` where the scores are those of another student.
     """
+    file = open_parquet(scores)
     manifest = read_manifest(scores)
     if manifest.model_version != model_version:
         raise InputError(
@@ -35,7 +36,6 @@ def count_calls(
     counts = {name: dict.fromkeys(kinds, 0) for name in names}
     columns = ["id", "segment"]
     columns += [score_column(head, name) for head in targets.head_names for name in names]
-    file = open_parquet(scores)
     for batch in file.iter_batches(_ROWS, columns=columns):
         rows = pl.from_arrow(pa.Table.from_batches([batch]))
         assert isinstance(rows, pl.DataFrame)

@@ -49,17 +49,18 @@ def row_schema(targets: Targets, kept: pa.Schema | None = None) -> pa.Schema:
     return pa.schema([*fields, *(kept or [])], metadata={"prediction_status": STAMP})
 
 
-def to_table(rows: pl.DataFrame, kept: pl.DataFrame, schema: pa.Schema) -> pa.Table:
+def to_table(rows: pl.DataFrame, kept: pa.Table, schema: pa.Schema) -> pa.Table:
     """Bring scored rows, and the frame's kept columns, into the schema of the output."""
-    frame = rows.hstack(kept) if kept.width else rows
-    return pa.Table.from_arrays(
-        [_column(frame[field.name], field.type) for field in schema], schema=schema
-    )
+    columns = [
+        kept[field.name] if field.name in kept.column_names else _column(rows[field.name], field)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _column(values: pl.Series, kind: pa.DataType) -> pa.Array:
+def _column(values: pl.Series, field: pa.Field) -> pa.Array:
     if isinstance(values.dtype, pl.Enum):
         codes = pa.array(values.to_physical().cast(pl.Int32).to_numpy())
         return pa.DictionaryArray.from_arrays(codes, pa.array(values.dtype.categories, pa.string()))
     column = values.rechunk().to_arrow()
-    return column if column.type == kind else column.cast(kind)
+    return column if column.type == field.type else column.cast(field.type)

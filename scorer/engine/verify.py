@@ -22,8 +22,10 @@ from scorer.policy.calls import (
     CONSENSUS,
     SEGMENT,
     call_sets,
+    classification,
     name_lists,
     review_columns,
+    where_all_agree,
 )
 from scorer.status import STAMP
 from scorer.targets import Targets, score_column
@@ -48,12 +50,16 @@ def verify(path: Path) -> list[Check]:
     """Check a scored file; return what was checked. Raises `InputError` where it cannot be read."""
     file = open_parquet(path)
     manifest = read_manifest(path)
-    return [
-        *_whole_file(path, file, manifest),
-        *_schema(file, manifest),
-        *_rows(file, manifest),
-        _ids(path, file),
-    ]
+    checks = [*_whole_file(path, file, manifest), *_schema(file, manifest)]
+    damaged = any(check.offending for check in checks)
+    try:
+        return [*checks, *_rows(file, manifest), _ids(path, file)]
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        unread = Check("every row can be read")
+        unread.add([(str(error).splitlines() or [type(error).__name__])[0][:200]])
+        if not damaged:
+            raise
+        return [*checks, unread]
 
 
 def _whole_file(path: Path, file: pq.ParquetFile, manifest: RunManifest) -> Iterator[Check]:
@@ -66,6 +72,10 @@ def _whole_file(path: Path, file: pq.ParquetFile, manifest: RunManifest) -> Iter
                 f"{manifest.output.sha256[:12]}…, {manifest.output.size:,} bytes"
             ]
         )
+    yield check
+    check = Check("the manifest's policy is the one of its policy_version")
+    if manifest.policy.version != manifest.policy_version:
+        check.add([f"its content makes {manifest.policy.version}, not {manifest.policy_version}"])
     yield check
     check = Check(f"{manifest.counts.rows:,} rows, as in the manifest")
     if file.metadata.num_rows != manifest.counts.rows:
@@ -125,6 +135,7 @@ def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
                 Check("calls follow from scores and policy"),
                 lambda rows: _bad_calls(rows, manifest),
             ),
+            (Check("axes follow from the calls"), lambda rows: _bad_axes(rows, targets)),
             (
                 Check("disagreement and uncertainty follow from scores and policy"),
                 lambda rows: _bad_review(rows, manifest),
@@ -134,6 +145,7 @@ def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
     start = 0
     for batch in file.iter_batches(_ROWS):
         part = pa.Table.from_batches([batch])
+        part.validate(full=True)  # text that is not UTF-8 must not reach Polars
         tally.add(part)
         rows = pl.from_arrow(part)
         assert isinstance(rows, pl.DataFrame)
@@ -195,6 +207,22 @@ def _bad_calls(rows: pl.DataFrame, manifest: RunManifest) -> pl.Series:
     for column in sets.columns:
         derived = name_lists(sets[column], targets, column.rsplit("_", 1)[1])
         bad |= (derived != rows[column]).fill_null(True)
+    classified = sets.select(classification(manifest.mode).cast(pl.String)).to_series()
+    return bad | (classified != rows["classification"]).fill_null(True)
+
+
+def _bad_axes(rows: pl.DataFrame, targets: Targets) -> pl.Series:
+    """Check that consensus is agreement, and that what depends on a call stands beside it only."""
+    bad = pl.repeat(False, rows.height, eager=True)
+    for axis in targets.axes:
+        agreed = where_all_agree([rows[f"{head}_{axis.name}"] for head in targets.head_names])
+        bad |= ~agreed.eq_missing(rows[f"{CONSENSUS}_{axis.name}"])
+        for kind in [*targets.head_names, CANDIDATE, CONSENSUS]:
+            value = rows[f"{kind}_{axis.name}"]
+            bad |= value.is_not_null() & ~value.is_in(list(axis.values))
+            if axis.only_with is not None:
+                called = rows[f"{kind}_categories"].list.contains(axis.only_with)
+                bad |= value.is_not_null() & ~called.fill_null(False)
     return bad
 
 

@@ -65,9 +65,11 @@ def resolve(
     wanted: Sequence[str],
     mapping: Mapping[str, str] | None = None,
     keep: Sequence[str] = (),
+    remedy: str = "--map {name}={column}",
 ) -> Columns:
     """Find the `wanted` contract columns in `schema`, and check that their types fit.
 
+    `remedy` tells what to do where `{column}` holds what is wanted as `{name}`.
     Raises `InputError` for a required column that is missing or a column of the wrong type,
     `UsageError` for a mapping or a kept column that names nothing.
     """
@@ -89,10 +91,10 @@ def resolve(
         known_as = (mapping[name],) if name in mapping else NATIVE_NAMES[name]
         found = next((there for there in known_as if _find(schema, there) is not None), None)
         if found is not None:
-            _check_type(name, found, schema, where)
+            _check_type(name, found, schema, where, remedy)
             paths[name] = found
         elif name in REQUIRED:
-            raise InputError(_missing(name, schema, where))
+            raise InputError(_missing(name, schema, where, remedy))
     return Columns(paths, tuple(keep))
 
 
@@ -119,6 +121,14 @@ def text(frame: pl.DataFrame, name: str) -> pl.Series:
     return column
 
 
+def bare_id(ids: pl.Expr) -> pl.Expr:
+    """Return ids as the contract has them: strings, without OpenAlex's address in front."""
+    ids = ids.cast(pl.String)
+    for prefix in _OPENALEX_PREFIXES:
+        ids = ids.str.strip_prefix(prefix)
+    return ids
+
+
 def _with_deinverted(abstracts: pl.Series, frame: pl.DataFrame) -> pl.Series:
     inverted = frame["abstract_inverted_index"]
     rows = (abstracts.is_null() & inverted.is_not_null()).arg_true()
@@ -139,7 +149,7 @@ def _find(schema: pa.Schema, path: str) -> pa.DataType | None:
     return found
 
 
-def _check_type(name: str, path: str, schema: pa.Schema, where: str) -> None:
+def _check_type(name: str, path: str, schema: pa.Schema, where: str, remedy: str) -> None:
     found = _find(schema, path)
     assert found is not None
     value = found.value_type if pa.types.is_dictionary(found) else found
@@ -164,22 +174,19 @@ def _check_type(name: str, path: str, schema: pa.Schema, where: str) -> None:
     if not fits:
         raise InputError(
             f"{where}: column {path!r} holds {found}, expected {expected} for {name!r}.\n"
-            f"Convert the column, or name another one: --map {name}=COLUMN"
+            f"Convert the column, or name another one: {remedy.format(name=name, column='COLUMN')}"
         )
 
 
-def _missing(name: str, schema: pa.Schema, where: str) -> str:
+def _missing(name: str, schema: pa.Schema, where: str, remedy: str) -> str:
     lowered = {column.lower(): column for column in schema.names}
     close = next((lowered[like] for like in _LIKE[name] if like in lowered), None)
     if close is None:
         close = next(iter(difflib.get_close_matches(name, list(lowered), n=1, cutoff=0.6)), None)
         close = lowered[close] if close else None
-    hint = (
-        f"If it is {close!r}, say: --map {name}={close}"
-        if close
-        else (f"If another column holds it, say: --map {name}=COLUMN")
-    )
-    return f"{where}: no column {name!r}. {_has(schema)}\n{hint}"
+    it = f"it is {close!r}" if close else "another column holds it"
+    remedy = remedy.format(name=name, column=close or "COLUMN")
+    return f"{where}: no column {name!r}. {_has(schema)}\nIf {it}, say: {remedy}"
 
 
 def _has(schema: pa.Schema) -> str:
@@ -198,10 +205,7 @@ def _at(names: Sequence[str]) -> pl.Expr:
 def _conformed(name: str, column: pl.Expr) -> pl.Expr:
     match name:
         case "id":
-            column = column.cast(pl.String)
-            for prefix in _OPENALEX_PREFIXES:
-                column = column.str.strip_prefix(prefix)
-            return column
+            return bare_id(column)
         case "year":
             # Tables with missing years often hold them as floats; a fraction is no year.
             number = column.cast(pl.Float64)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.errors import InputError
-from scorer.frame.contract import Columns, conform, resolve
+from scorer.frame.contract import Columns, conform, resolve, segments
 
 _MAGIC: Final = b"PAR1"
 _ID_BATCH: Final = 1 << 18
@@ -25,7 +25,7 @@ class Batch:
 
     start: int
     frame: pl.DataFrame
-    kept: pl.DataFrame
+    kept: pa.Table
 
 
 class ParquetFrame:
@@ -79,11 +79,12 @@ class ParquetFrame:
         `start` must be a multiple of `rows`, so that batches do not depend on where one begins.
         """
         for table in self._tables(self._columns.leaves(), rows, start, limit):
-            batch = _polars(table)
+            tops = {segments(path, self._schema)[0] for path in self._columns.paths.values()}
+            batch = _polars(table.select([name for name in table.column_names if name in tops]))
             yield Batch(
                 start,
                 conform(batch, self._columns, self._schema),
-                batch.select(self._columns.kept),
+                table.select(self._columns.kept),
             )
             start += table.num_rows
 

@@ -48,7 +48,7 @@ def call_columns(
         for what in ("categories", "flags"):
             columns[f"{kind}_{what}"] = name_lists(sets[f"{kind}_{what}"], targets, what)
     columns |= axis_columns(sets, scores["segment"], choices, targets)
-    columns["classification"] = sets.select(_classification(mode)).to_series()
+    columns["classification"] = sets.select(classification(mode)).to_series()
     return pl.DataFrame(columns).hstack(review_columns(scores, targets, policy))
 
 
@@ -119,7 +119,7 @@ def axis_columns(
         values = {
             **of_head,
             CANDIDATE: choices.by_mean[axis.name],
-            CONSENSUS: _where_all_agree(list(of_head.values())),
+            CONSENSUS: where_all_agree(list(of_head.values())),
         }
         for kind, value in values.items():
             set_where = usable
@@ -172,6 +172,33 @@ def _best(scores: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return best
 
 
+def where_all_agree(values: Sequence[pl.Series]) -> pl.Series:
+    """Return the value of a row where all columns hold the same, null elsewhere."""
+    first, *rest = values
+    for other in rest:
+        first = first.zip_with(
+            (first == other).fill_null(False),
+            pl.repeat(None, len(first), dtype=pl.String, eager=True),
+        )
+    return first
+
+
+def classification(mode: Mode) -> pl.Expr:
+    """Return `consensus`, `candidate` or `none`, from the sets of categories."""
+    consensus = pl.col(f"{CONSENSUS}_categories") != 0
+    candidate = pl.col(f"{CANDIDATE}_categories") != 0
+    expression = pl.lit("none", CLASSIFICATION)
+    if mode != CONSENSUS:
+        expression = (
+            pl.when(candidate).then(pl.lit(CANDIDATE, CLASSIFICATION)).otherwise(expression)
+        )
+    if mode != CANDIDATE:
+        expression = (
+            pl.when(consensus).then(pl.lit(CONSENSUS, CLASSIFICATION)).otherwise(expression)
+        )
+    return expression.alias("classification")
+
+
 def review_columns(scores: pl.DataFrame, targets: Targets, policy: Policy) -> pl.DataFrame:
     """Return `teacher_disagreement` and `threshold_uncertainty`, float32 in [0, 1]."""
     return scores.select(
@@ -204,10 +231,16 @@ def _uncertainty(targets: Targets, policy: Policy) -> pl.Expr:
                 continue
             score = pl.col(score_column(head, target))
             value = float(np.float32(entry.value))
-            above = (1 - score) / (1 - value) if value < 1 else pl.lit(1.0)
-            below = score / value if value > 0 else pl.lit(1.0)
-            near.append(pl.when(score >= value).then(above).otherwise(below).cast(pl.Float32))
+            above = (1 - score) * _reciprocal(1 - value)
+            below = score * _reciprocal(value)
+            off = pl.when(score > value).then(above).otherwise(below)
+            near.append(pl.when(score == value).then(1.0).otherwise(off).cast(pl.Float32))
     return _largest(near)
+
+
+def _reciprocal(length: float) -> pl.Expr:
+    """Return 1 / length. Polars divides a column by a number so, but a single row truly: a bit."""
+    return _float32(1 / length if length > 0 else 0.0)
 
 
 def _largest(expressions: Sequence[pl.Expr]) -> pl.Expr:
@@ -255,28 +288,3 @@ def _category_names(targets: Targets) -> list[str]:
     """Return the names behind the bits; the rule on empty titles holds for every bundle."""
     names = targets.categories
     return names if INSUFFICIENT_PAYLOAD in names else [*names, INSUFFICIENT_PAYLOAD]
-
-
-def _where_all_agree(values: Sequence[pl.Series]) -> pl.Series:
-    first, *rest = values
-    for other in rest:
-        first = first.zip_with(
-            (first == other).fill_null(False),
-            pl.repeat(None, len(first), dtype=pl.String, eager=True),
-        )
-    return first
-
-
-def _classification(mode: Mode) -> pl.Expr:
-    consensus = pl.col(f"{CONSENSUS}_categories") != 0
-    candidate = pl.col(f"{CANDIDATE}_categories") != 0
-    expression = pl.lit("none", CLASSIFICATION)
-    if mode != CONSENSUS:
-        expression = (
-            pl.when(candidate).then(pl.lit(CANDIDATE, CLASSIFICATION)).otherwise(expression)
-        )
-    if mode != CANDIDATE:
-        expression = (
-            pl.when(consensus).then(pl.lit(CONSENSUS, CLASSIFICATION)).otherwise(expression)
-        )
-    return expression.alias("classification")

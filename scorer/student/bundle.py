@@ -23,7 +23,6 @@ from scorer.student.manifest import (
 from scorer.student.ngrams import NgramEncoder
 from scorer.student.session import Scores, Session
 
-DEFAULT_MODEL: Final = "metacan-ngram"
 _NEEDED: Final = (MODEL_FILE, VOCABULARY_FILE, POLICY_FILE)
 
 
@@ -54,8 +53,8 @@ def load_student(folder: Path) -> Student:
             raise BundleError(
                 f"{folder / MANIFEST_FILE}: lists no hash for {name}. Train it again."
             )
-    for name, digest in manifest.files.items():
-        _check_hash(folder, name, digest)
+    for name in manifest.files:
+        check_hash(folder, manifest, name)
     vocabulary = _read_vocabulary(folder / VOCABULARY_FILE, manifest)
     session = Session(folder / MODEL_FILE, manifest.targets, ids=manifest.encoder.ngrams + 1)
     return Student(folder, manifest, NgramEncoder(manifest.encoder, vocabulary), session)
@@ -113,8 +112,9 @@ def read_card(folder: Path) -> str:
         raise BundleError(f"{folder / CARD_FILE}: no model card ({error.strerror}).") from error
 
 
-def _check_hash(folder: Path, name: str, digest: str) -> None:
-    path = folder / name
+def check_hash(folder: Path, manifest: Manifest, name: str) -> None:
+    """Raise `BundleError` unless a file of the bundle is the one that the manifest lists."""
+    path, digest = folder / name, manifest.files.get(name)
     if Path(name).name != name:
         raise BundleError(f"{folder}: {name!r} points out of the bundle's folder; not loaded.")
     if not path.is_file():
@@ -123,7 +123,7 @@ def _check_hash(folder: Path, name: str, digest: str) -> None:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != digest:
         raise BundleError(
-            f"{path}: sha256 is {found[:12]}…, the manifest says {digest[:12]}…\n"
+            f"{path}: sha256 is {found[:12]}…, the manifest says {(digest or 'nothing')[:12]}…\n"
             "The file was changed or damaged: copy the bundle again, or train it again."
         )
 

@@ -102,7 +102,7 @@ def _command(request: TrainRequest) -> str:
     for option in ("ngrams", "beta", "min_pos", "min_ess", "seed"):
         value = getattr(request.recipe, option)
         if value != getattr(usual, option):
-            words += ["--" + option.replace("_", "-"), f"{value:g}"]
+            words += ["--" + option.replace("_", "-"), f"{value:.15g}"]
     return shlex.join(words)
 
 

@@ -46,7 +46,8 @@ def _folds(
     """Return (train, test) rows a fold; a work without a venue shares one with no other."""
     works = labels.works
     if "venue" in works.columns:
-        groups = works["venue"].fill_null("\0" + works["id"]).rank("dense").to_numpy()
+        venues = works["venue"].replace("", None)
+        groups = venues.fill_null("\0" + works["id"]).rank("dense").to_numpy()
     else:
         groups = np.arange(works.height)
     if len(np.unique(groups)) < recipe.folds:

@@ -2,8 +2,10 @@
 
 import hashlib
 import io
+import re
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.engine.files import sha256, told
-from scorer.errors import OutputError, ScorerError
+from scorer.errors import OutputError, ScorerError, UsageError
 from scorer.policy.fit import best_fbeta
 from scorer.policy.policy import Entry, Gates, Policy, Silent, Support, Threshold
 from scorer.student.manifest import (
@@ -25,7 +27,7 @@ from scorer.student.manifest import (
     Maturity,
     TrainingData,
 )
-from scorer.targets import INSUFFICIENT_PAYLOAD, Head, Targets
+from scorer.targets import INSUFFICIENT_PAYLOAD, NAME_PATTERN, Head, Targets
 from scorer.train.card import write_card
 from scorer.train.crossfit import OutOfFold, out_of_fold
 from scorer.train.fit import Heads, Recipe, fit_heads, settings_for
@@ -41,16 +43,15 @@ MOST_QUANTISATION_COST: Final = 0.005
 
 def train(request: TrainRequest, say: Callable[[str], None] = lambda _: None) -> Manifest:
     """Train a bundle and put it at `request.output`; return its manifest."""
-    if request.output.exists() and not request.overwrite:
-        raise OutputError(
-            f"{request.output}: exists already. Choose another -o, or say --overwrite."
-        )
+    _check_place(request)
     labels = _read(request)
     recipe = request.recipe
     say(f"{labels.works.height:,} labelled works, heads: {', '.join(labels.targets.head_names)}")
     outputs = len(labels.targets.heads) * (
         len(labels.targets.binary) + sum(len(axis.values) for axis in labels.targets.axes)
     )
+    for column in labels.left_out:
+        say(f"{column}: free text, not an axis; left out")
     say(f"scoring each work by heads that saw neither it nor its venue ({recipe.folds} folds)")
     unseen = out_of_fold(labels, outputs, recipe)
     say("fitting the heads on all works")
@@ -220,15 +221,44 @@ def _write(request: TrainRequest, trained: Trained) -> Manifest:
         files={name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     )
     files[MANIFEST_FILE] = manifest.to_json().encode()
-    waiting = request.output.with_name(request.output.name + ".tmp")
+    waiting = _beside(request, ".tmp")
     with told(request.output):
-        shutil.rmtree(waiting, ignore_errors=True)
-        waiting.mkdir()
         for name, content in files.items():
             (waiting / name).write_bytes(content)
-        shutil.rmtree(request.output, ignore_errors=True)
-        waiting.replace(request.output)
+        if request.output.exists():
+            before = _beside(request, ".old")
+            before.rmdir()
+            request.output.replace(before)
+            waiting.replace(request.output)
+            shutil.rmtree(before)
+        else:
+            waiting.replace(request.output)
     return manifest
+
+
+def _check_place(request: TrainRequest) -> None:
+    """Raise before the work, not after it, where the bundle cannot be named or written so."""
+    name, output = request.bundle_name(), request.output
+    if re.fullmatch(NAME_PATTERN, name) is None:
+        raise UsageError(
+            f"{name!r} is no name for a bundle: ASCII letters, digits, _ . and - only.\n"
+            "Give it one with --name."
+        )
+    if output.exists():
+        if not request.overwrite:
+            raise OutputError(f"{output}: exists already. Choose another -o, or say --overwrite.")
+        if not (output / MANIFEST_FILE).is_file():
+            raise OutputError(f"{output}: not a bundle, so it is not replaced. Choose another -o.")
+    with told(output):
+        _beside(request, ".tmp")
+
+
+def _beside(request: TrainRequest, ending: str) -> Path:
+    """Return a new, empty folder beside the output."""
+    folder = request.output.with_name(request.output.name + ending)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
 
 
 def _parquet(vocabulary: pl.DataFrame) -> bytes:

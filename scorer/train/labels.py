@@ -1,6 +1,7 @@
 """Reading teachers' labels: one table, or the JSON files that the labelling step writes."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
+from pydantic import ValidationError
 
 from scorer.errors import InputError, UsageError
-from scorer.frame.contract import NATIVE_NAMES, conform, resolve
+from scorer.frame.contract import NATIVE_NAMES, bare_id, conform, resolve
 from scorer.frame.ids import check_ids
 from scorer.frame.parquet import open_parquet
-from scorer.targets import INSUFFICIENT_PAYLOAD, Head, Targets
+from scorer.targets import INSUFFICIENT_PAYLOAD, NAME_PATTERN, Head, Targets
 from scorer.train.targets import make_targets
 
 _CATEGORIES: Final = "_categories"
+_MOST_VALUES: Final = 64  # a column of text with more distinct values is no axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class Labels:
     targets: Targets
     weighted: bool
     """Whether design weights came with the labels; otherwise each work weighs 1."""
+    left_out: tuple[str, ...]
+    """Columns of a head that are free text, no axis."""
     _said: pl.DataFrame
 
     def judged(self, head: str, target: str) -> npt.NDArray[np.bool_]:
@@ -41,9 +46,10 @@ class Labels:
         known = labels.is_not_null()
         if target != INSUFFICIENT_PAYLOAD:
             known &= ~labels.list.contains(INSUFFICIENT_PAYLOAD).fill_null(False)
+        if not self.has(head, target):
+            return np.zeros(self.works.height, bool)
         if target not in self.targets.categories:
-            column = f"{head}_{target}"
-            known &= self._said[column].is_not_null() if column in self._said else pl.lit(False)
+            known &= self._said[f"{head}_{target}"].is_not_null()
         return known.to_numpy()
 
     def positive(self, head: str, target: str) -> npt.NDArray[np.bool_]:
@@ -57,6 +63,8 @@ class Labels:
     def value(self, head: str, axis: str) -> npt.NDArray[np.int64]:
         """Return the number of the axis value that the head gave: int64 [works], -1 for none."""
         values = next(a.values for a in self.targets.axes if a.name == axis)
+        if not self.has(head, axis):
+            return np.full(self.works.height, -1)
         said = self._said[f"{head}_{axis}"].cast(pl.Enum(list(values)))
         return said.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
@@ -80,32 +88,37 @@ def read_label_files(sample: Path, heads: Mapping[str, Path]) -> Labels:
     """
     if not heads:
         raise UsageError("--sample needs at least one --head NAME=FILE.")
-    table = _json_rows(sample)
+    table = _json_rows(sample, needed=("id", "title"))
     for head, path in heads.items():
-        said = _json_rows(path)
-        if "id" not in said.columns or "categories" not in said.columns:
-            raise InputError(f"{path}: every record needs an id and categories.")
+        said = _json_rows(path, needed=("id", "categories"))
         _check_ids(said["id"], path.name)
         strangers = said.join(table, on="id", how="anti")
         if strangers.height:
             raise InputError(
-                f"{path}: {strangers.height:,} ids that {sample.name} lacks, first: "
-                f"{', '.join(strangers['id'].head(5))}."
+                f"{path}: ids that {sample.name} lacks: {strangers.height:,}, first: "
+                f"{', '.join(strangers['id'].head(5))}.\nLabels belong to works of the sample."
             )
         said = said.rename({name: f"{head}_{name}" for name in said.columns if name != "id"})
         table = table.join(said, on="id", how="left", maintain_order="left")
     return _labels(table, sample.name)
 
 
-def _json_rows(path: Path) -> pl.DataFrame:
+def _json_rows(path: Path, *, needed: tuple[str, ...]) -> pl.DataFrame:
+    """Read a JSON list of records, their ids as the frame contract has them."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
-        return pl.DataFrame(rows, infer_schema_length=None)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise TypeError("it holds something else")
+        table = pl.DataFrame(rows, infer_schema_length=None)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file. Check the path.") from error
-    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path}: not a JSON list of records ({reason}).") from error
+    for name in needed:
+        if name not in table.columns:
+            raise InputError(f"{path}: no record has {name!r}; each one needs it.")
+    return table.with_columns(bare_id(pl.col("id")))
 
 
 def _labels(table: pl.DataFrame, where: str) -> Labels:
@@ -116,7 +129,7 @@ def _labels(table: pl.DataFrame, where: str) -> Labels:
             f"Columns found: {', '.join(table.columns)}."
         )
     schema: pa.Schema = table.to_arrow().schema
-    columns = resolve(schema, where, wanted=list(NATIVE_NAMES))
+    columns = resolve(schema, where, wanted=list(NATIVE_NAMES), remedy="rename {column} to {name}")
     works = conform(table, columns, schema)
     _check_ids(works["id"], where)
     if works.height == 0:
@@ -126,11 +139,18 @@ def _labels(table: pl.DataFrame, where: str) -> Labels:
         for name in table.columns
         if name not in columns.paths.values() and any(name.startswith(f"{h}_") for h in names)
     )
+    said = said.with_columns(
+        pl.col(column).cast(pl.String)
+        for column, kind in said.schema.items()
+        if isinstance(kind, pl.Categorical | pl.Enum)
+    )
+    targets, left_out = _targets(said, names, where)
     return Labels(
         works=works,
         weight=_weights(table, where),
-        targets=_targets(said, names, where),
+        targets=targets,
         weighted="weight" in table.columns,
+        left_out=tuple(left_out),
         _said=said,
     )
 
@@ -156,31 +176,56 @@ def _weights(table: pl.DataFrame, where: str) -> npt.NDArray[np.float64]:
     return weight.to_numpy()
 
 
-def _targets(said: pl.DataFrame, names: list[str], where: str) -> Targets:
+def _targets(said: pl.DataFrame, names: list[str], where: str) -> tuple[Targets, list[str]]:
+    """Return the targets that the heads' columns hold, and the columns that hold none."""
     categories: set[str] = set()
-    flags: dict[str, None] = {}
+    flags: set[str] = set()
     axes: dict[str, set[str]] = {}
-    for head in names:
-        for column in said.columns:
-            if _head_of(column, names) != head:
-                continue
-            target, values = column.removeprefix(f"{head}_"), said[column]
-            if column.endswith(_CATEGORIES):
-                if not isinstance(values.dtype, pl.List):
-                    raise InputError(f"{where}: column {column!r} holds {values.dtype}, not lists.")
-                categories.update(values.explode().drop_nulls().cast(pl.String))
-            elif values.dtype == pl.Boolean:
-                flags[target] = None
-            elif values.dtype == pl.String and values.null_count() < len(values):
-                axes.setdefault(target, set()).update(values.drop_nulls().unique())
+    left_out: list[str] = []
+    for column, values in ((name, said[name]) for name in said.columns):
+        head = _head_of(column, names)
+        target = column.removeprefix(f"{head}_")
+        if column.endswith(_CATEGORIES):
+            categories |= _category_names(column, values, where)
+        elif values.dtype == pl.Boolean:
+            flags.add(target)
+        elif values.dtype == pl.String and values.null_count() < len(values):
+            found = set(values.drop_nulls().unique())
+            if len(found) <= _MOST_VALUES and all(map(_is_name, found)):
+                axes.setdefault(target, set()).update(found)
+            else:
+                left_out.append(column)
     if not categories:
         raise InputError(f"{where}: no work has any category, so there is nothing to learn.")
-    return make_targets(
-        [Head(name=name) for name in names],
-        list(categories),
-        list(flags),
-        {name: sorted(values) for name, values in axes.items()},
-    )
+    try:
+        return make_targets(
+            [Head(name=name) for name in names],
+            list(categories),
+            list(flags),
+            {name: sorted(values) for name, values in axes.items()},
+        ), left_out
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(f"{where}: heads and targets do not fit together: {reason}.") from error
+
+
+def _category_names(column: str, values: pl.Series, where: str) -> set[str]:
+    if values.dtype != pl.List(pl.String):
+        raise InputError(
+            f"{where}: column {column!r} holds {values.dtype}, expected lists of text."
+        )
+    found = set(values.explode().drop_nulls())
+    for name in sorted(found):
+        if not _is_name(name):
+            raise InputError(
+                f"{where}: column {column!r}: category {name!r} is no name: ASCII letters, digits, "
+                "_ . and - only, 64 at most.\nRename it in the labels."
+            )
+    return found
+
+
+def _is_name(text: str) -> bool:
+    return re.fullmatch(NAME_PATTERN, text) is not None
 
 
 def _head_of(column: str, heads: list[str]) -> str | None:

@@ -47,7 +47,8 @@ def test_null_ids_are_counted_and_the_first_five_rows_named(held: int) -> None:
 def test_duplicate_ids_are_counted_and_the_first_five_named_in_file_order(held: int) -> None:
     text = refusal(["g", "f", "e", "d"], ["c", "b", "a", "lone"], list("abcdefg"), ["b"])
     assert text == (
-        "frame.parquet: ids that occur more than once: 7, first: g (2 times), f (2 times), e (2 times), "
+        "frame.parquet: ids that occur more than once: 7, "
+        "first: g (2 times), f (2 times), e (2 times), "
         "d (2 times), c (2 times).\n"
         "Keep one row a work (ids that differ only in the OpenAlex URL prefix are the same)."
     )

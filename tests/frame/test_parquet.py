@@ -225,7 +225,7 @@ def test_kept_columns_come_beside_the_frame_in_their_own_type(tmp_path: Path) ->
     frame = opened(path, keep=["note", "title"])
     (batch,) = frame.batches(10)
     assert batch.frame.columns == ["id", "title"]
-    assert batch.kept.to_dict(as_series=False) == {"note": [[1], None], "title": ["a", "b"]}
+    assert batch.kept.to_pydict() == {"note": [[1], None], "title": ["a", "b"]}
     assert frame.kept_schema().names == ["note", "title"]
 
 

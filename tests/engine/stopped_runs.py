@@ -1,0 +1,93 @@
+"""Runs that stop half-way; `test_resume.py` starts this file as a program.
+
+    stopped_runs.py kill FRAME MODEL FOLDER
+    stopped_runs.py hold PARTS ARGUMENTS...
+
+`kill` starts a run for every second moment, to FOLDER/<moment>.parquet, kills it there, and prints
+the moments; a moment is a call that changes the disk. `hold` is `scorer ARGUMENTS`, which waits
+once PARTS parts are there.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+import scorer.engine.checkpoint
+import scorer.engine.job
+from scorer.cli.app import main
+from scorer.engine.checkpoint import Checkpoint
+from scorer.engine.job import RunRequest
+from scorer.engine.run import run
+
+WORKS_A_SHARD = 64
+DISK_CALLS = [
+    (os, "fsync"),
+    (Path, "rename"),
+    (Path, "replace"),
+    (Path, "unlink"),
+    (pq.ParquetWriter, "write_table"),
+    (pq.ParquetWriter, "close"),
+    (os, "unlink"),
+    (os, "rmdir"),
+]
+
+
+def count_moments(reached: Callable[[int], None]) -> None:
+    """Call `reached(moment)` before each call that changes the disk, from moment 0 on."""
+    moment = -1
+
+    def before(call: Callable[..., object]) -> Callable[..., object]:
+        def counted(*arguments: object, **settings: object) -> object:
+            nonlocal moment
+            moment += 1
+            reached(moment)
+            return call(*arguments, **settings)
+
+        return counted
+
+    for owner, name in DISK_CALLS:
+        setattr(owner, name, before(getattr(owner, name)))
+
+
+def kill_at(moment: int, request: RunRequest) -> bool:
+    """Run in a child that kills itself at `moment`; tell whether it came that far."""
+    child = os.fork()
+    if child == 0:
+        count_moments(lambda now: os.kill(os.getpid(), signal.SIGKILL) if now == moment else None)
+        run(request)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def hold_after(parts: int) -> None:
+    """Make runs wait, for good, once that many parts are saved."""
+    save = Checkpoint.save
+
+    def saved(self: Checkpoint, index: int, part: object) -> None:
+        save(self, index, part)
+        if index + 1 == parts:
+            print("holding", flush=True)
+            time.sleep(600)
+
+    Checkpoint.save = saved
+
+
+if __name__ == "__main__":
+    scorer.engine.job.TITLES_A_SHARD = WORKS_A_SHARD
+    if sys.argv[1] == "kill":
+        frame, model, folder = sys.argv[2:]
+        for moment in range(0, 1000, 2):
+            output = Path(folder) / f"{moment}.parquet"
+            if not kill_at(moment, RunRequest(frame=Path(frame), output=output, model=model)):
+                break
+            print(moment)
+    else:
+        hold_after(int(sys.argv[2]))
+        sys.argv = ["scorer", *sys.argv[3:]]
+        main()

@@ -1,0 +1,366 @@
+"""The engine's small parts: counts, recount, manifest, checkpoint, executor, rows, files."""
+
+import errno
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scorer.engine.checkpoint import Checkpoint
+from scorer.engine.counts import Tally
+from scorer.engine.files import sha256, told, write_atomically
+from scorer.engine.local import in_order
+from scorer.engine.manifest import manifest_path, read_manifest
+from scorer.engine.output import OutputFile
+from scorer.engine.recount import count_calls
+from scorer.engine.rows import row_schema, to_table
+from scorer.engine.run import usable_threads
+from scorer.errors import InputError, OutputError
+from scorer.policy.policy import Policy
+from scorer.student.bundle import Student
+from scorer.targets import Binary, Head, Label, Targets
+
+LABEL = Label(en="Label", fr="Étiquette")
+TARGETS = Targets(
+    heads=(Head(name="a"), Head(name="b")),
+    binary=(
+        Binary(name="one", kind="category", label=LABEL),
+        Binary(name="two", kind="category", label=LABEL),
+        Binary(name="mark", kind="flag", label=LABEL),
+    ),
+)
+
+
+def part(rows: list[dict[str, object]]) -> pa.Table:
+    """Make a part with just the columns that are counted."""
+    schema = row_schema(TARGETS)
+    counted = [
+        *("segment", "classification"),
+        *(
+            f"{k}_{w}"
+            for k in ("a", "b", "candidate", "consensus")
+            for w in ("categories", "flags")
+        ),
+    ]
+    return pa.Table.from_pylist(
+        [{name: [] for name in counted} | row for row in rows],
+        schema=pa.schema([schema.field(name) for name in counted]),
+    )
+
+
+def test_a_tally_sums_parts_and_names_every_target() -> None:
+    tally = Tally(TARGETS)
+    yes = {"segment": "covered", "classification": "candidate"}
+    tally.add(
+        part([yes | {"a_categories": ["one", "two"], "candidate_categories": ["one", "two"]}])
+    )
+    short = {"segment": "insufficient_payload", "classification": "consensus"}
+    tally.add(
+        part([short | {"a_categories": ["insufficient_payload"]}, yes | {"b_flags": ["mark"]}])
+    )
+    counts = tally.counts()
+    assert counts.rows == 3
+    assert counts.segments == {"covered": 2, "insufficient_payload": 1}
+    assert counts.classification == {"candidate": 2, "consensus": 1}
+    nobody = {"a": 0, "b": 0, "candidate": 0, "consensus": 0}
+    assert counts.calls == {
+        "one": nobody | {"a": 1, "candidate": 1},
+        "two": nobody | {"a": 1, "candidate": 1},
+        "mark": nobody | {"b": 1},
+        "insufficient_payload": nobody | {"a": 1},
+    }
+
+
+def test_a_tally_of_nothing_counts_zero() -> None:
+    counts = Tally(TARGETS).counts()
+    assert (counts.rows, counts.segments["covered"], counts.calls["one"]["a"]) == (0, 0, 0)
+
+
+def test_a_null_call_list_counts_as_no_call() -> None:
+    tally = Tally(TARGETS)
+    word = {"segment": "covered", "classification": "score_only"}
+    tally.add(part([word | {"a_categories": None, "a_flags": None}]))
+    assert tally.counts().calls["one"]["a"] == 0
+
+
+def test_recounting_the_same_policy_gives_the_counts_of_the_manifest(
+    scored: Path, student: Student, policy: Policy
+) -> None:
+    works, counts = count_calls(scored, student.version, student.manifest.targets, policy)
+    assert works == 200
+    assert counts == read_manifest(scored).counts.calls
+
+
+def test_recounting_another_policy_counts_what_it_would_call(
+    scored: Path, student: Student, policy: Policy
+) -> None:
+    content = policy.model_dump(mode="json")
+    content["entries"]["bibliometrics"]["codex"] = {
+        "kind": "threshold",
+        "value": 0.25,
+        "found_by": "hand",
+    }
+    content["entries"]["bibliometrics"]["gemma"] = {"kind": "none", "reason": "off"}
+    changed = Policy.model_validate(content)
+    _, counts = count_calls(scored, student.version, student.manifest.targets, changed)
+    rows = pl.read_parquet(scored)
+    over = (rows["score_codex_bibliometrics"] >= 0.25) & (
+        rows["segment"].cast(pl.String) == "covered"
+    )
+    assert 0 < over.sum() < 200
+    assert counts["bibliometrics"] == {
+        "codex": over.sum(),
+        "gemma": 0,
+        "candidate": over.sum(),
+        "consensus": 0,
+    }
+
+
+def test_recounting_scores_of_another_student_is_refused(
+    scored: Path, student: Student, policy: Policy
+) -> None:
+    with pytest.raises(InputError) as refused:
+        count_calls(scored, "other@000000000000", student.manifest.targets, policy)
+    assert str(refused.value) == (
+        f"{scored}: scored by {student.version}, the thresholds are for other@000000000000.\n"
+        "Name the bundle that scored it: --model"
+    )
+
+
+def test_recounting_a_file_that_is_not_there_says_so(
+    student: Student, policy: Policy, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=r"nothing\.parquet: no such file\. Check the path\."):
+        count_calls(tmp_path / "nothing.parquet", student.version, student.manifest.targets, policy)
+
+
+def test_the_manifest_lies_beside_the_output() -> None:
+    assert manifest_path(Path("folder/x.scored.parquet")) == Path(
+        "folder/x.scored.parquet.meta.json"
+    )
+
+
+def test_a_missing_manifest_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        read_manifest(tmp_path / "x.parquet")
+    assert str(refused.value) == (
+        f"{tmp_path}/x.parquet.meta.json: no manifest, so x.parquet is not known to be complete.\n"
+        "Give the scorer run command again, or copy the manifest along with the file."
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b"[]",
+        b"{}",
+        b"\xff\xfe",
+    ],
+)
+def test_a_broken_manifest_is_told(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.parquet.meta.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"x\.parquet\.meta\.json: not a manifest \("):
+        read_manifest(tmp_path / "x.parquet")
+
+
+def test_a_manifest_with_another_stamp_is_no_manifest(scored: Path, tmp_path: Path) -> None:
+    content = json.loads(manifest_path(scored).read_text())
+    content["prediction_status"] = "human_validated"
+    (tmp_path / "x.parquet.meta.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match="not a manifest"):
+        read_manifest(tmp_path / "x.parquet")
+
+
+def table(value: int) -> pa.Table:
+    return pa.table({"x": [value] * 3, "word": pa.array(["a"] * 3).dictionary_encode()})
+
+
+def test_a_checkpoint_gives_back_what_it_was_given(tmp_path: Path) -> None:
+    with Checkpoint(tmp_path / "parts", "job") as parts:
+        assert (parts.claim(), parts.done()) == (False, 0)
+        for index in range(3):
+            parts.save(index, table(index))
+    with Checkpoint(tmp_path / "parts", "job") as parts:
+        assert (parts.claim(), parts.done()) == (False, 3)
+        assert [part.equals(table(n)) for n, part in enumerate(parts.load(3))] == [True] * 3
+        parts.remove()
+    assert not (tmp_path / "parts").exists()
+
+
+def test_a_checkpoint_of_another_job_starts_empty(tmp_path: Path) -> None:
+    with Checkpoint(tmp_path / "parts", "job") as parts:
+        parts.claim()
+        parts.save(0, table(0))
+    with Checkpoint(tmp_path / "parts", "another") as parts:
+        assert parts.done() == 1
+        assert (parts.claim(), parts.done()) == (True, 0)
+
+
+def test_a_checkpoint_without_parts_leaves_no_folder(tmp_path: Path) -> None:
+    with Checkpoint(tmp_path / "parts", "job") as parts:
+        parts.claim()
+        assert (tmp_path / "parts").is_dir()
+    assert not (tmp_path / "parts").exists()
+
+
+def test_a_damaged_part_counts_as_not_there(tmp_path: Path) -> None:
+    with Checkpoint(tmp_path / "parts", "job") as parts:
+        parts.claim()
+        for index in range(3):
+            parts.save(index, table(index))
+        path = tmp_path / "parts" / "part-000001.arrow"
+        path.write_bytes(path.read_bytes()[:-20])
+        assert parts.done() == 1
+
+
+def test_a_checkpoint_belongs_to_one_at_a_time(tmp_path: Path) -> None:
+    with Checkpoint(tmp_path / "parts", "job") as parts:
+        parts.save(0, table(0))
+        with pytest.raises(OutputError, match="another run is writing this output now"):
+            Checkpoint(tmp_path / "parts", "another").__enter__()
+        assert parts.done() == 1
+    with Checkpoint(tmp_path / "parts", "job") as parts:
+        assert parts.done() == 1
+
+
+def test_results_come_in_the_order_of_the_shards() -> None:
+    first = threading.Event()
+
+    def work(shard: int) -> int:
+        if shard == 0:
+            assert first.wait(10)
+        else:
+            first.set()
+        return shard * 10
+
+    assert list(in_order(work, range(5), 2)) == [0, 10, 20, 30, 40]
+
+
+def test_few_shards_are_read_ahead() -> None:
+    read: list[int] = []
+
+    def shards() -> Iterator[int]:
+        for shard in range(50):
+            read.append(shard)
+            yield shard
+
+    results = in_order(lambda shard: shard, shards(), 2)
+    assert next(results) == 0
+    assert read == [0, 1, 2]
+    assert next(results) == 1
+    assert read == [0, 1, 2, 3]
+    results.close()
+
+
+def test_a_shard_that_fails_ends_the_work_after_those_before_it() -> None:
+    def work(shard: int) -> int:
+        if shard == 2:
+            raise InputError("shard 2")
+        return shard
+
+    results = in_order(work, range(5), 2)
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(InputError, match="shard 2"):
+        next(results)
+
+
+def test_threads_are_at_least_one() -> None:
+    assert usable_threads() >= 1
+
+
+def test_a_table_has_the_types_of_the_schema() -> None:
+    schema = row_schema(TARGETS, pa.schema([pa.field("kept", pa.large_string())]))
+    words = pl.Enum(["covered", "insufficient_payload"])
+    columns: dict[str, pl.Series] = {}
+    for field in schema:
+        if pa.types.is_dictionary(field.type):
+            columns[field.name] = pl.Series(["covered"], dtype=words)
+        elif pa.types.is_list(field.type):
+            columns[field.name] = pl.Series([["one"]])
+        elif pa.types.is_floating(field.type):
+            columns[field.name] = pl.Series([0.5], dtype=pl.Float32)
+        else:
+            columns[field.name] = pl.Series(["W1"])
+    kept = pa.table({"kept": columns.pop("kept").to_list()})
+    made = to_table(pl.DataFrame(columns), kept, schema)
+    assert made.schema.equals(schema, check_metadata=True)
+    assert made["kept"].to_pylist() == ["W1"]
+    assert made["segment"].to_pylist() == ["covered"]
+
+
+def test_a_file_is_written_whole_or_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file.json"
+    write_atomically(path, b"old")
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("scorer.engine.files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, b"newer")
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (
+            errno.ENOSPC,
+            "/d/f: no space left on the disk.\n"
+            "Free some and give the same command again: a run goes on from its finished parts.",
+        ),
+        (errno.EACCES, "/d/f: may not be written. Check permissions, or choose -o elsewhere."),
+        (errno.EROFS, "/d/f: may not be written. Check permissions, or choose -o elsewhere."),
+        (errno.ENOENT, "/d: no such folder. Make it first, or choose -o elsewhere."),
+        (errno.EIO, "/d/f: cannot be written (broken)."),
+    ],
+)
+def test_a_refusal_of_the_system_is_told_in_plain_words(number: int, text: str) -> None:
+    with pytest.raises(OutputError) as refused, told(Path("/d/f")):
+        raise OSError(number, "broken")
+    assert str(refused.value) == text
+
+
+def test_the_hash_of_a_file_is_its_sha256(tmp_path: Path) -> None:
+    (tmp_path / "abc").write_bytes(b"abc")
+    assert sha256(tmp_path / "abc") == (
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    )
+
+
+@pytest.fixture
+def output_file(tmp_path: Path) -> Callable[[], OutputFile]:
+    return lambda: OutputFile(tmp_path / "out.parquet", table(0).schema)
+
+
+def test_an_output_appears_when_it_is_published(
+    output_file: Callable[[], OutputFile], tmp_path: Path
+) -> None:
+    with output_file() as file:
+        file.append(table(1))
+        file.append(table(2))
+        assert [path.name for path in tmp_path.iterdir()] == ["out.parquet.tmp"]
+        file.finish()
+        file.publish()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+    assert pq.read_table(tmp_path / "out.parquet")["x"].to_pylist() == [1, 1, 1, 2, 2, 2]
+    assert pq.ParquetFile(tmp_path / "out.parquet").metadata.num_row_groups == 2
+
+
+def test_an_output_that_fails_leaves_nothing(
+    output_file: Callable[[], OutputFile], tmp_path: Path
+) -> None:
+    with pytest.raises(ZeroDivisionError), output_file() as file:
+        file.append(table(1))
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
