@@ -44,7 +44,7 @@ class EncodedWorks:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """(row, id) pairs in any order, with repeats."""
+    """(row, id) pairs in any order, with repeats; ids over 0."""
 
     rows: Ids
     ids: Ids
@@ -65,6 +65,8 @@ class NgramEncoder:
             for key, part in numbered.partition_by("channel", as_dict=True).items()
         }
         self._fields = [_FieldIndex(field, self._channels) for field in settings.text]
+        texts = [field.field for field in settings.text if field.field not in _RUNNING_TEXT]
+        self._metadata = list(dict.fromkeys([*texts, *settings.whole]))
 
     def encode(self, frame: pl.DataFrame) -> EncodedWorks:
         """Return the ids of each work of a contract frame.
@@ -92,19 +94,25 @@ class NgramEncoder:
                 yield from index.find(tokens)
                 if index.field == "title" and self._settings.shape:
                     yield from self._shape(tokens, plain)
-            else:
-                values, codes = _distinct_texts(frame, index.field)
-                pairs = list(index.find(tokenise(without_markup(values))))
-                yield _spread(pairs, len(values), codes)
-        for channel, values, codes in _single_values(frame, self._settings):
-            ids = self._ids(channel, values).take(codes)
-            yield _Pairs(np.arange(len(ids), dtype=np.int32), ids)
+        for name in self._metadata:
+            values, codes = _distinct_texts(frame, name)
+            yield _spread(list(self._of_values(name, values)), len(values), codes)
+        if self._settings.decade:
+            values, codes = _decades(frame)
+            yield _spread([_one_each(self._ids("decade", values))], len(values), codes)
+
+    def _of_values(self, name: str, values: pl.Series) -> Iterator[_Pairs]:
+        """Yield the n-grams of distinct values of a metadata column."""
+        for index in self._fields:
+            if index.field == name:
+                yield from index.find(tokenise(without_markup(values)))
+        if name in self._settings.whole:
+            yield _one_each(self._ids(name, clean(values)))
 
     def _shape(self, tokens: Tokens, titles: pl.Series) -> Iterator[_Pairs]:
         for channel, values in _title_shape(tokens, titles):
-            distinct, codes = np.unique(values, return_inverse=True)
-            ids = self._ids(channel, pl.Series(distinct).cast(pl.String)).take(codes)
-            yield _Pairs(np.arange(len(ids), dtype=np.int32), ids)
+            steps = pl.int_range(int(values.max(initial=0)) + 1, eager=True).cast(pl.String)
+            yield _one_each(self._ids(channel, steps).take(values))
 
     def _ids(self, channel: str, values: pl.Series) -> Ids:
         known = self._channels.get(channel)
@@ -245,11 +253,13 @@ def _single_values(
         values, codes = _distinct_texts(frame, name)
         yield name, clean(values), codes
     if settings.decade:
-        if "year" in frame.columns:
-            values, codes = _distinct((frame["year"].cast(pl.Int32) // 10).cast(pl.String))
-        else:
-            values, codes = _distinct_texts(frame, "year")
-        yield "decade", values, codes
+        yield "decade", *_decades(frame)
+
+
+def _decades(frame: pl.DataFrame) -> tuple[pl.Series, npt.NDArray[np.int64]]:
+    if "year" not in frame.columns:
+        return _distinct_texts(frame, "year")
+    return _distinct((frame["year"].cast(pl.Int32) // 10).cast(pl.String))
 
 
 def _distinct_texts(frame: pl.DataFrame, name: str) -> tuple[pl.Series, npt.NDArray[np.int64]]:
@@ -277,6 +287,10 @@ def _numbered(halves: pl.Series) -> tuple[_Channel, Ids]:
     return index, index.ids(halves)
 
 
+def _one_each(ids: Ids) -> _Pairs:
+    return _known(np.arange(len(ids), dtype=np.int32), ids)
+
+
 def _known(rows: Ids, ids: Ids) -> _Pairs:
     known = np.flatnonzero(ids != 0)
     return _Pairs(rows.take(known), ids.take(known))
@@ -284,10 +298,9 @@ def _known(rows: Ids, ids: Ids) -> _Pairs:
 
 def _keys(pairs: _Pairs, size: int, *, wide: bool) -> npt.NDArray[np.uint32 | np.uint64]:
     kind: type[np.uint32 | np.uint64] = np.uint64 if wide else np.uint32
-    known = pairs if len(pairs.ids) == 0 or pairs.ids.min() else _known(pairs.rows, pairs.ids)
-    keys: npt.NDArray[Any] = known.rows.astype(kind)
+    keys: npt.NDArray[Any] = pairs.rows.astype(kind)
     keys *= kind(size)
-    keys += known.ids.astype(kind)
+    keys += pairs.ids.astype(kind)
     return keys
 
 
