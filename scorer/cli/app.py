@@ -42,8 +42,8 @@ def options(
 ) -> None:
     """Score every scholarly work of a frame with a small student, honestly stamped.
 
-    Every row says machine_predicted_unvalidated: scores rank works for human review, they never
-    assert a category.
+    Every row says machine_predicted_unvalidated.
+    Scores rank works for human review, they never assert a category.
     """
     if debug:
         os.environ[_DEBUG] = "1"

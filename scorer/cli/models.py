@@ -14,7 +14,8 @@ def register(app: typer.Typer) -> None:
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(help="A bundle's name or folder: shows its model card.")
+        str | None,
+        typer.Argument(metavar="NAME", help="A bundle's name or folder: shows its model card."),
     ] = None,
     json: Json = False,
 ) -> None:

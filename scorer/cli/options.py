@@ -9,10 +9,12 @@ import typer
 from scorer.errors import UsageError
 
 Model = Annotated[
-    str, typer.Option("--model", help="A shipped bundle's name, or a bundle's folder.")
+    str,
+    typer.Option("--model", metavar="NAME", help="A shipped bundle's name, or a bundle's folder."),
 ]
 PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", help="A policy file; by default the bundle's own.")
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="A policy file; by default the bundle's own."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead.")]
 Overwrite = Annotated[

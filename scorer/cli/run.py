@@ -27,10 +27,14 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    frame: Annotated[Path, typer.Argument(help="The frame: a Parquet file with id and title.")],
+    frame: Annotated[
+        Path, typer.Argument(metavar="FRAME", help="A Parquet file with id and title.")
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="By default FRAME.scored.parquet in this folder."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="By default FRAME.scored.parquet in this folder."
+        ),
     ] = None,
     model: Model = DEFAULT_MODEL,
     policy: PolicyFile = None,
@@ -40,17 +44,21 @@ def run(
     ] = ModeName.both,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="A frame column to carry into the output; repeatable."),
+        typer.Option(
+            "--keep", metavar="COLUMN", help="A frame column to carry into the output; repeatable."
+        ),
     ] = None,
     mapping: Annotated[
         list[str] | None,
-        typer.Option("--map", help="NAME=COLUMN, where a column has another name; repeatable."),
+        typer.Option(
+            "--map", metavar="NAME=COLUMN", help="Where a column has another name; repeatable."
+        ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=0, help="Score the first so many works only.")
+        int | None, typer.Option(min=0, metavar="N", help="Score the first N works only.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="By default as many as there are processors.")
+        int | None, typer.Option(min=1, metavar="N", help="By default as many as processors.")
     ] = None,
     overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
@@ -58,8 +66,8 @@ def run(
 ) -> None:
     """Score a frame, call its targets, stamp every row.
 
-    Writes the scored Parquet file and, last, its manifest (.meta.json). An interrupted run goes on
-    where it stopped when the same command is given again.
+    Writes the scored Parquet file and, last, its manifest (.meta.json).
+    Interrupted, it goes on where it stopped: give the same command again.
     """
     mapped = pairs(mapping or [], "--map")
     if threads is not None:

@@ -34,12 +34,14 @@ def thresholds(
     ] = None,
     scores: Annotated[
         Path | None,
-        typer.Option(help="A scored file: adds how many of its works the policy calls."),
+        typer.Option(
+            metavar="SCORED", help="A scored file: adds how many of its works the policy calls."
+        ),
     ] = None,
     model: Model = DEFAULT_MODEL,
     policy: PolicyFile = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the policy to this file.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the policy there.")
     ] = None,
     overwrite: Overwrite = False,
     json: Json = False,

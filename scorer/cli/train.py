@@ -14,17 +14,27 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The bundle's folder.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The bundle's folder.")
+    ],
     labels: Annotated[
         Path | None,
-        typer.Argument(help="A label table (Parquet): works, and <head>_categories a teacher."),
+        typer.Argument(
+            metavar="LABELS",
+            help="A label table (Parquet): works, and <head>_categories a teacher.",
+        ),
     ] = None,
     sample: Annotated[
-        Path | None, typer.Option(help="Instead of a table: the works of the sample, in JSON.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Instead of a table: the works of the sample, in JSON."),
     ] = None,
     head: Annotated[
         list[str] | None,
-        typer.Option("--head", help="With --sample: NAME=FILE, a teacher's labels in JSON."),
+        typer.Option(
+            "--head",
+            metavar="NAME=FILE",
+            help="With --sample: a teacher's labels in JSON; repeatable.",
+        ),
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="The bundle's name; by default its folder's.")
@@ -53,8 +63,9 @@ def train(
 ) -> None:
     """Distil a bundle from teachers' labels: n-grams, ONNX graph, policy, model card.
 
-    Every teacher with a column <head>_categories becomes a head. Metrics and thresholds come from
-    out-of-fold scores, in five folds that keep venues whole. The same inputs give the same bytes.
+    Every teacher with a column <head>_categories becomes a head.
+    Metrics and thresholds come from out-of-fold scores; folds keep venues whole.
+    The same inputs give the same bytes.
     """
     from scorer.errors import UsageError
 

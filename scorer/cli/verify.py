@@ -14,13 +14,15 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(help="A scored file; its manifest lies beside it.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="SCORED", help="A scored file; its manifest lies beside it.")
+    ],
     json: Json = False,
 ) -> None:
     """Check a scored file against its manifest and its own scores.
 
-    Hash, rows, ids, the stamp, the scores, the sets of calls, and every call derived anew from
-    scores and policy. Ends with exit code 3 where anything is off.
+    Hash, rows, ids, stamp, scores, sets of calls; every call derived anew.
+    Ends with exit code 3 where anything is off.
     """
     import json as json_text
 
