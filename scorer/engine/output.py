@@ -27,7 +27,11 @@ class OutputFile:
         with told(path):
             self._waiting.touch()  # pyarrow's own refusals say less
             self._writer = pq.ParquetWriter(
-                self._waiting, schema, compression=_COMPRESSION, compression_level=_LEVEL
+                self._waiting,
+                schema,
+                compression=_COMPRESSION,
+                compression_level=_LEVEL,
+                write_statistics=[schema.names[0]],  # of ids: to find a work by
             )
 
     def __enter__(self) -> Self:

@@ -98,11 +98,9 @@ class ParquetFrame:
         waiting: list[pa.RecordBatch] = []
         held, at = 0, start
         try:
-            for group in self._file.iter_batches(
-                batch_size=rows, row_groups=groups, columns=leaves, use_threads=True
-            ):
-                batch = group.slice(skip)
-                skip = max(0, skip - group.num_rows)
+            for read in self._read(leaves, rows, groups):
+                batch = read.slice(skip)
+                skip = max(0, skip - read.num_rows)
                 while batch.num_rows and left > 0:
                     head = batch.slice(0, min(rows - held, left))
                     batch = batch.slice(head.num_rows)
@@ -120,6 +118,13 @@ class ParquetFrame:
                 f"{self.path.name}: damaged near row {at + held:,} ({_first_line(error)}).\n"
                 "Copy or make the file again."
             ) from error
+
+    def _read(self, leaves: list[str], rows: int, groups: list[int]) -> Iterator[pa.RecordBatch]:
+        # One row group a call: pyarrow keeps some memory for each group of a call until it ends.
+        for group in groups:
+            yield from self._file.iter_batches(
+                batch_size=rows, row_groups=[group], columns=leaves, use_threads=True
+            )
 
     def _checked(self, table: pa.Table, start: int) -> pa.Table:
         """Return the table; raise `InputError` where its text is not UTF-8: Polars relies on it."""

@@ -29,6 +29,7 @@ Ids = npt.NDArray[np.int32]
 _RUNNING_TEXT: Final = ("title", "abstract")
 _FEW_WORDS, _WORDS_STEP, _MANY_WORDS = 8, 4, 12
 _LETTERS_STEP, _MANY_LETTERS = 8, 20
+_NARROW_BITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +74,19 @@ class NgramEncoder:
 
         A work keeps its `MOST_NGRAMS_A_WORK` lowest ids, the commonest n-grams in training.
         """
-        found = list(self._find(frame))
-        wide = frame.height * self._size >= 1 << 32
+        bits = self._size.bit_length()
+        kind = np.uint64 if frame.height.bit_length() + bits > _NARROW_BITS else np.uint32
         nothing = _Pairs(np.empty(0, np.int32), np.empty(0, np.int32))
-        keys = np.concatenate([_keys(pairs, self._size, wide=wide) for pairs in [nothing, *found]])
+        keys: npt.NDArray[Any] = np.concatenate(
+            [_keys(pairs, bits, kind) for pairs in [nothing, *self._find(frame)]]
+        )
         keys.sort()
         distinct = np.ones(len(keys), bool)
         np.not_equal(keys[1:], keys[:-1], out=distinct[1:])
         keys = keys[distinct]
-        rows = keys // keys.dtype.type(self._size)
-        ids = (keys - rows * keys.dtype.type(self._size)).astype(np.int32)
-        offsets = np.searchsorted(rows, np.arange(frame.height + 1, dtype=rows.dtype))
+        ids = (keys & kind((1 << bits) - 1)).astype(np.int32)
+        keys >>= kind(bits)
+        offsets = np.searchsorted(keys, np.arange(frame.height + 1, dtype=kind))
         return _capped(ids, offsets)
 
     def _find(self, frame: pl.DataFrame) -> Iterator[_Pairs]:
@@ -123,15 +126,15 @@ class _Channel:
     """The n-grams of one channel: text -> id."""
 
     def __init__(self, part: pl.DataFrame) -> None:
-        self.ngrams = part["ngram"]
-        self.numbers = part["id"].to_numpy()
-        self._values: pa.Array = self.ngrams.to_arrow()
-        self._ids = np.append(self.numbers, np.int32(0))  # the last one answers for "not there"
+        self.part = part
+        self._values: pa.Array = part["ngram"].to_arrow()
+        # The last place answers for "not there".
+        self._ids = np.append(part["id"].to_numpy(), np.int32(0))
 
     def ids(self, values: pl.Series) -> Ids:
         """Return int32 [values], 0 where the vocabulary lacks the value."""
         found = pc.index_in(values.to_arrow(), value_set=self._values)
-        places = found.fill_null(len(self.numbers)).to_numpy(zero_copy_only=False)
+        places = found.fill_null(self.part.height).to_numpy(zero_copy_only=False)
         ids: Ids = self._ids.take(places)
         return ids
 
@@ -141,38 +144,46 @@ class _FieldIndex:
 
     def __init__(self, settings: TextField, channels: dict[str, _Channel]) -> None:
         self.field = settings.field
-        self._word = channels.get(f"{self.field}.word") if settings.words else None
+        empty = pl.DataFrame(schema={"ngram": pl.String, "id": pl.Int32})
+        words = channels.get(f"{self.field}.word") if settings.words else None
+        bigrams = channels.get(f"{self.field}.bigram") if settings.bigrams else None
         self._beginnings = [
             (length, channels[f"{self.field}.begin{length}"])
             for length in settings.beginnings
             if f"{self.field}.begin{length}" in channels
         ]
-        bigrams = channels.get(f"{self.field}.bigram") if settings.bigrams else None
-        if bigrams is not None:
-            halves = bigrams.ngrams.str.split_exact(" ", 1).struct.unnest()
-            self._first, first = _numbered(halves["field_0"])
-            self._second, second = _numbered(halves["field_1"])
-            self._bigrams: PairTable | None = PairTable(first, second, bigrams.numbers)
-        else:
-            self._bigrams = None
+        halves = (bigrams.part if bigrams else empty).select(
+            pl.col("ngram").str.split_exact(" ", 1).struct.unnest(), "id"
+        )
+        # One look-up a token serves words and both halves of bigrams: all of them are numbered.
+        known = pl.concat(
+            [(words.part if words else empty)["ngram"], halves["field_0"], halves["field_1"]]
+        ).unique(maintain_order=True)
+        numbered = pl.DataFrame({"ngram": known}).with_columns(
+            id=pl.int_range(1, pl.len() + 1, dtype=pl.Int32)
+        )
+        self._words = _Channel(numbered)
+        first, second = self._words.ids(halves["field_0"]), self._words.ids(halves["field_1"])
+        self._word_ids = np.zeros(len(known) + 1, np.int32)
+        if words is not None:
+            self._word_ids[self._words.ids(words.part["ngram"])] = words.part["id"].to_numpy()
+        self._first, firsts = _renumbered(first, len(known))
+        self._second, seconds = _renumbered(second, len(known))
+        self._pairs = PairTable(firsts, seconds, halves["id"].to_numpy()) if bigrams else None
 
     def find(self, tokens: Tokens) -> Iterator[_Pairs]:
         """Yield (row, id) pairs, channel by channel; look-ups are made once a unique token."""
         rows = _rows_of(tokens)
-        for ids in self._single_word_ids(tokens.unique):
-            yield _known(rows, ids.take(tokens.codes))
-        if self._bigrams is not None and len(rows):
-            first = self._first.ids(tokens.unique).take(tokens.codes)[:-1]
-            second = self._second.ids(tokens.unique).take(tokens.codes)[1:]
-            ids = self._bigrams.get(first, second)
+        numbers = self._words.ids(tokens.unique)
+        yield _known(rows, self._word_ids.take(numbers).take(tokens.codes))
+        for length, channel in self._beginnings:
+            yield _known(rows, channel.ids(_beginnings(tokens.unique, length)).take(tokens.codes))
+        if self._pairs is not None and len(rows):
+            first = self._first.take(numbers).take(tokens.codes)[:-1]
+            second = self._second.take(numbers).take(tokens.codes)[1:]
+            ids = self._pairs.get(first, second)
             ids *= rows[1:] == rows[:-1]
             yield _known(rows[1:], ids)
-
-    def _single_word_ids(self, unique: pl.Series) -> Iterator[Ids]:
-        if self._word is not None:
-            yield self._word.ids(unique)
-        for length, channel in self._beginnings:
-            yield channel.ids(_beginnings(unique, length))
 
 
 def list_ngrams(frame: pl.DataFrame, settings: NgramSettings) -> pl.DataFrame:
@@ -277,14 +288,16 @@ def _distinct(values: pl.Series) -> tuple[pl.Series, npt.NDArray[np.int64]]:
     return pl.Series(encoded.dictionary, dtype=pl.String), codes
 
 
-def _numbered(halves: pl.Series) -> tuple[_Channel, Ids]:
-    """Return an index that numbers the distinct words from 1, and the number of each word."""
-    distinct = halves.unique().sort()
-    numbered = pl.DataFrame({"ngram": distinct}).with_columns(
-        id=pl.int_range(1, pl.len() + 1, dtype=pl.Int32)
-    )
-    index = _Channel(numbered)
-    return index, index.ids(halves)
+def _renumbered(numbers: Ids, highest: int) -> tuple[Ids, Ids]:
+    """Return new numbers, from 1 without gaps, for distinct `numbers`: a pair table stays small.
+
+    First the new number of each old one (int32 [highest + 1], 0 for those not among `numbers`),
+    then `numbers` in new ones.
+    """
+    distinct = np.unique(numbers)
+    new = np.zeros(highest + 1, np.int32)
+    new[distinct] = np.arange(1, len(distinct) + 1)
+    return new, new.take(numbers)
 
 
 def _one_each(ids: Ids) -> _Pairs:
@@ -296,11 +309,13 @@ def _known(rows: Ids, ids: Ids) -> _Pairs:
     return _Pairs(rows.take(known), ids.take(known))
 
 
-def _keys(pairs: _Pairs, size: int, *, wide: bool) -> npt.NDArray[np.uint32 | np.uint64]:
-    kind: type[np.uint32 | np.uint64] = np.uint64 if wide else np.uint32
+def _keys(
+    pairs: _Pairs, bits: int, kind: type[np.uint32 | np.uint64]
+) -> npt.NDArray[np.uint32 | np.uint64]:
+    """Return row and id in one integer, the id in the lowest `bits`: sorted, they are in order."""
     keys: npt.NDArray[Any] = pairs.rows.astype(kind)
-    keys *= kind(size)
-    keys += pairs.ids.astype(kind)
+    keys <<= kind(bits)
+    keys |= pairs.ids.astype(kind)
     return keys
 
 
