@@ -3,8 +3,11 @@
 Command modules import the library inside their functions, so that `--help` is instant.
 """
 
+import io
 import os
+import signal
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -58,6 +61,12 @@ train.register(app)
 
 def main() -> None:
     """Run the program; a failure ends in one or two plain lines and its own exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ≥ still shows the table
+    if threading.current_thread() is threading.main_thread():
+        # A kind kill ends like Ctrl-C: finished parts stay, worker processes go.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except ScorerError as error:

@@ -23,7 +23,14 @@ def models(
     import json as json_text
 
     from scorer.cli.tables import console, table
-    from scorer.student.bundle import find_bundle, load_manifest, read_card, shipped_bundles
+    from scorer.student.bundle import (
+        check_hash,
+        find_bundle,
+        load_manifest,
+        read_card,
+        shipped_bundles,
+    )
+    from scorer.student.manifest import CARD_FILE
 
     if name is not None:
         folder = find_bundle(name)
@@ -34,6 +41,7 @@ def models(
         from rich.markdown import Markdown
 
         screen = console()
+        check_hash(folder, manifest, CARD_FILE)
         card = read_card(folder)
         if screen.is_terminal:
             screen.print(Markdown(card))

@@ -37,5 +37,7 @@ def pairs(words: list[str], option: str) -> dict[str, str]:
         name, equals, value = word.partition("=")
         if not (name and equals and value):
             raise UsageError(f"{option} {word}: expected NAME=VALUE.")
+        if name in found:
+            raise UsageError(f"{option} {word}: {name} is given twice.")
         found[name] = value
     return found

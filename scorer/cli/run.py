@@ -121,6 +121,9 @@ def _show(manifest: "RunManifest", output: Path, mode: ModeName) -> None:
         f"{covered:,} with a usable title ({share(covered, counts.rows)})."
     )
     console().print(shown)
+    if manifest.columns_not_found:
+        missing = ", ".join(manifest.columns_not_found)
+        typer.echo(f"The frame lacks {missing}: the student reads them, and scores worse without.")
     typer.echo(
         f"{output} ({manifest.output.size / 1e6:,.1f} MB), "
         f"{manifest.wall_seconds:,.1f} s, {manifest.works_a_second:,.0f} works/s"

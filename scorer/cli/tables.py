@@ -48,7 +48,9 @@ def table(*columns: str, title: str | None = None, numbers_from: int = 1) -> Tab
 
 def share(part: int, whole: int) -> str:
     """Return a share in per cent, with two digits that mean something."""
-    return f"{100 * part / whole:.3g} %" if whole else "–"
+    if not whole:
+        return "–"
+    return "over 99.9 %" if part < whole < 1.0005 * part else f"{100 * part / whole:.3g} %"
 
 
 def status_line() -> str:

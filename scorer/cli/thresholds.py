@@ -54,6 +54,7 @@ def thresholds(
     from scorer.engine.recount import count_calls
     from scorer.errors import OutputError
     from scorer.policy.words import rules
+    from scorer.status import STAMP
     from scorer.student.bundle import find_bundle, load_manifest
 
     folder = find_bundle(model)
@@ -73,6 +74,7 @@ def thresholds(
         report = {
             "model_version": manifest.version,
             "policy_version": decided.version,
+            "prediction_status": STAMP,
             "mode": chosen,
             "rules": {rule.target: rule.words for rule in shown} if chosen else None,
             "works": works if counts else None,

@@ -104,8 +104,10 @@ def train(
     ):
         shown.add_row(
             label,
-            f"{manifest.metrics[metric]:.3f}",
-            f"{manifest.metrics[metric + '_weighted']:.3f}",
+            *(
+                "–" if found is None else f"{found:.3f}"
+                for found in (manifest.metrics[metric], manifest.metrics[metric + "_weighted"])
+            ),
         )
     console().print(shown)
     typer.echo(f"Next: scorer run FRAME --model {output}")

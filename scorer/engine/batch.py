@@ -24,8 +24,9 @@ def score_batch(
 ) -> pl.DataFrame:
     """Return the rows of contract 4 for a batch of contract 1, in the same order.
 
-    `frame`: `id` (String) and `title` (String), and what else the student reads; columns that are
-    not there count as null. Where the student is not mature, the rows hold scores only.
+    `frame`: `id` (String) and `title` (String), and what else the student reads. A null is a
+    missing value; a column that is not there is unknown, and has no say. Where the student is not
+    mature, the rows hold scores only.
     """
     targets = student.manifest.targets
     scores = student.score(frame)

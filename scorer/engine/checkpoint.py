@@ -5,8 +5,9 @@ forced to disk, then renamed. The folder belongs to one job, told by a fingerpri
 decides its bytes, and to one process at a time, told by a lock that dies with the process.
 """
 
+import hashlib
 import os
-import shutil
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ else:
 
 _JOB: Final = "job"
 _LOCK: Final = "lock"
+# What may lie in the folder; where anything else does, the folder is somebody's own.
+_OURS: Final = re.compile(r"job|lock|output\.tmp|part-\d{6}\.(arrow|sha256|tmp)|\.job\..*")
 # Fast, and a third of the size: little disk is part of the deal.
 _CODEC: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 
@@ -51,8 +54,9 @@ class Checkpoint:
         trace: TracebackType | None,
     ) -> None:
         """Let go of the lock; the parts stay, a folder without any goes."""
-        if self.folder.exists() and not self._any():
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if self._lock is not None and self.folder.exists() and not self._any():
+            self._empty(but=())
+            self.folder.rmdir()
         if self._lock is not None:
             self._lock.close()
 
@@ -67,16 +71,14 @@ class Checkpoint:
             return False
         dropped = self._any()
         with told(self.folder):
-            for path in self.folder.iterdir():
-                if path.name != _LOCK:
-                    path.unlink()
+            self._empty(but=(_LOCK,))
             write_atomically(self.folder / _JOB, self._fingerprint.encode())
         return dropped
 
     def done(self) -> int:
         """Return how many parts are there, from the first without a gap."""
         count = 0
-        while _is_whole(self._path(count)):
+        while self._is_whole(count):
             count += 1
         return count
 
@@ -84,12 +86,17 @@ class Checkpoint:
         """Write one part; raise `OutputError` where the disk refuses."""
         path = self._path(index)
         waiting = path.with_suffix(".tmp")
-        with told(path), waiting.open("wb") as file:
-            with pa.ipc.new_file(file, part.schema, options=_CODEC) as writer:
-                writer.write_table(part)
-            file.flush()
-            os.fsync(file.fileno())
-        waiting.rename(path)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, part.schema, options=_CODEC) as writer:
+            writer.write_table(part)
+        content = sink.getvalue()
+        with told(path):
+            path.with_suffix(".sha256").write_text(_digest(index, content))
+            with waiting.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            waiting.replace(path)
 
     def load(self, count: int) -> Iterator[pa.Table]:
         """Yield the first `count` parts."""
@@ -100,28 +107,48 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the parts; the output has taken their place."""
         with told(self.folder):
-            shutil.rmtree(self.folder)
+            self._empty(but=())
+            self.folder.rmdir()
 
     def _path(self, index: int) -> Path:
         return self.folder / f"part-{index:06d}.arrow"
+
+    def _empty(self, *, but: tuple[str, ...]) -> None:
+        """Remove the checkpoint's own files, nothing else."""
+        for path in self.folder.iterdir():
+            if path.name not in but and _OURS.fullmatch(path.name):
+                path.unlink()
+
+    def _is_whole(self, index: int) -> bool:
+        """Tell whether a part is there, unchanged and in its place."""
+        path = self._path(index)
+        try:
+            said = path.with_suffix(".sha256").read_text()
+            with pa.memory_map(str(path)) as file:
+                return said == _digest(index, file.read_buffer())
+        except FileNotFoundError:
+            return False
 
     def _any(self) -> bool:
         return any(self.folder.glob("part-*.arrow"))
 
 
-def _is_whole(path: Path) -> bool:
-    try:
-        with pa.memory_map(str(path)) as file:
-            pa.ipc.open_file(file)
-    except (FileNotFoundError, pa.ArrowInvalid):
-        return False
-    return True
+def _digest(index: int, content: pa.Buffer) -> str:
+    digest = hashlib.sha256(f"part {index} ".encode())
+    digest.update(content)
+    return digest.hexdigest()
 
 
 def _locked(folder: Path) -> IO[bytes]:
     """Create the folder if need be and lock it; raise `OutputError` where another run holds it."""
     while True:
         folder.mkdir(exist_ok=True)
+        strangers = [path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name)]
+        if folder.is_symlink() or strangers:
+            raise OutputError(
+                f"{folder}: no folder of finished parts ({', '.join(strangers[:3]) or 'a link'}); "
+                "left alone.\nMove it away, or choose another output with -o."
+            )
         path = folder / _LOCK
         file = path.open("ab")
         if not _take(file):

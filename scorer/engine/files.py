@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,16 +19,25 @@ def sha256(path: Path) -> str:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a small file whole or not at all."""
-    waiting = path.with_name(path.name + ".tmp")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    waiting = Path(name)
     try:
-        with waiting.open("wb") as file:
+        with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        waiting.chmod(0o666 & ~_umask())
         waiting.replace(path)
     except OSError:
         waiting.unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """Return the process's mask: a temporary file is for its owner alone, a finished one is not."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 @contextmanager

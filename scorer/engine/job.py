@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Self, get_args
 
 import pyarrow as pa
 
@@ -46,7 +46,8 @@ class RunRequest:
 
     def output_path(self) -> Path:
         """Return where the scored file goes."""
-        return self.output or Path(f"{self.frame.stem}.scored.parquet")
+        output = self.output or Path(f"{self.frame.stem}.scored.parquet")
+        return output.resolve() if output.is_symlink() else output
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Job:
     @classmethod
     def prepare(cls, request: RunRequest) -> Self:
         """Open and check all that the request names; raise the `ScorerError` that fits."""
+        if request.mode not in get_args(Mode):
+            raise UsageError(f"mode {request.mode}: expected one of {', '.join(get_args(Mode))}.")
         if request.limit is not None and request.limit < 0:
             raise UsageError(f"limit {request.limit}: expected 0 or more works.")
         student = load_student(find_bundle(request.model))
@@ -94,6 +97,16 @@ class Job:
         """Number of works in each shard but the last."""
         reads_abstracts = "abstract" in self.student.manifest.encoder.fields()
         return ABSTRACTS_A_SHARD if reads_abstracts else TITLES_A_SHARD
+
+    def columns_not_found(self) -> list[str]:
+        """Return the columns that the student reads and the frame lacks."""
+        found = self.frame.columns
+        either = "abstract" in found or "abstract_inverted_index" in found
+        return [
+            name
+            for name in self.student.manifest.encoder.fields()
+            if name not in found and not (name == "abstract" and either)
+        ]
 
     def shards(self, done: int) -> Iterator[Batch]:
         """Yield the works, shard by shard, from shard `done` on."""
@@ -135,7 +148,7 @@ def load_policy(path: Path | None, bundle: Path, manifest: Manifest) -> Policy:
     if path is None:
         check_hash(bundle, manifest, POLICY_FILE)
     try:
-        content = where.read_text(encoding="utf-8")
+        content = where.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise PolicyError(f"{where}: no such file. Check the path.") from error
     except (OSError, UnicodeDecodeError) as error:

@@ -60,6 +60,12 @@ class RunManifest(Strict):
     sources: tuple[Source, ...]
     columns: dict[str, str]
     """Contract column -> where it was found in the source."""
+    columns_not_found: tuple[str, ...]
+    """Columns that the student reads and the source lacks: it scores worse without."""
+    kept: tuple[str, ...]
+    """Columns of the source that were carried along, at the end of each row."""
+    limit: int | None
+    """The first so many works were asked for; None: all."""
     targets: Targets
     policy: Policy
     job: str
@@ -87,7 +93,7 @@ def read_manifest(output: Path) -> RunManifest:
     if not path.is_file():
         raise InputError(
             f"{path}: no manifest, so {output.name} is not known to be complete.\n"
-            "Give the scorer run command again, or copy the manifest along with the file."
+            "Copy the manifest along with the file, or score again with scorer run --overwrite."
         )
     try:
         return RunManifest.model_validate_json(path.read_text(encoding="utf-8"))

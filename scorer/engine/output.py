@@ -17,13 +17,16 @@ _COMPRESSION: Final = "zstd"
 _LEVEL: Final = 1
 
 
+WAITING: Final = "output.tmp"
+
+
 class OutputFile:
     """A Parquet file that appears at `path` whole, by `publish`, or not at all."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        """Start writing beside `path`; raise `OutputError` where the folder refuses."""
+    def __init__(self, path: Path, folder: Path, schema: pa.Schema) -> None:
+        """Start writing in `folder`, beside `path`; raise `OutputError` where it refuses."""
         self._path = path
-        self._waiting = path.with_name(path.name + ".tmp")
+        self._waiting = folder / WAITING
         with told(path):
             self._waiting.touch()  # pyarrow's own refusals say less
             self._writer = pq.ParquetWriter(

@@ -12,6 +12,7 @@ from scorer.errors import InputError
 from scorer.frame.parquet import open_parquet
 from scorer.policy.calls import CANDIDATE, CONSENSUS, SEGMENT, call_sets
 from scorer.policy.policy import Policy
+from scorer.status import STAMP
 from scorer.targets import Targets, score_column
 
 _ROWS: Final = 1 << 17
@@ -34,11 +35,16 @@ def count_calls(
     names = targets.binary_names
     kinds = [*targets.head_names, CANDIDATE, CONSENSUS]
     counts = {name: dict.fromkeys(kinds, 0) for name in names}
-    columns = ["id", "segment"]
+    columns = ["id", "segment", "prediction_status"]
     columns += [score_column(head, name) for head in targets.head_names for name in names]
     for batch in file.iter_batches(_ROWS, columns=columns):
         rows = pl.from_arrow(pa.Table.from_batches([batch]))
         assert isinstance(rows, pl.DataFrame)
+        if (rows["prediction_status"].cast(pl.String) != STAMP).fill_null(True).any():
+            raise InputError(
+                f"{scores}: some rows do not say {STAMP}; they were changed after scoring.\n"
+                "Score the frame again: scorer run --overwrite"
+            )
         sets = call_sets(
             rows.with_columns(pl.col("segment").cast(pl.String).cast(SEGMENT)), targets, policy
         )

@@ -39,9 +39,9 @@ def row_schema(targets: Targets, kept: pa.Schema | None = None) -> pa.Schema:
         pa.field("score_status", _WORD),
         pa.field("prediction_status", _WORD),
     ]
-    names = {field.name for field in fields}
+    names = {field.name.lower() for field in fields}  # databases often fold case
     for field in kept or []:
-        if field.name in names:
+        if field.name.lower() in names:
             raise UsageError(
                 f"--keep {field.name}: the output has a column of that name already.\n"
                 "Rename the frame's column first."

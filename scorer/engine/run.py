@@ -62,7 +62,7 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
     """Write the output; return its manifest, which is still to be written."""
     request, student, output = job.request, job.student, job.request.output_path()
     tally = Tally(student.manifest.targets)
-    with ThreadPoolExecutor(1) as aside, OutputFile(output, job.schema) as file:
+    with ThreadPoolExecutor(1) as aside, OutputFile(output, parts.folder, job.schema) as file:
         source_hash = aside.submit(sha256, request.frame)
         resumed = _take_over(parts, file, tally)
         if resumed:
@@ -72,6 +72,11 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         progress.start(job.works, resumed)
         _score(job, parts, file, tally, progress)
         source = _source(job, source_hash)
+        if tally.counts().rows != job.works:
+            raise OutputError(
+                f"{parts.folder}: the parts hold {tally.counts().rows:,} works, the frame has "
+                f"{job.works:,}; nothing was written.\nDelete that folder and start again."
+            )
         file.finish()
         with told(output):
             manifest_path(output).unlink(missing_ok=True)
@@ -89,6 +94,9 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         output=output_file,
         sources=(source,),
         columns=dict(job.frame.columns),
+        columns_not_found=tuple(job.columns_not_found()),
+        kept=tuple(job.frame.kept_schema().names),
+        limit=request.limit,
         targets=student.manifest.targets,
         policy=job.policy,
         job=job.fingerprint(),
@@ -112,6 +120,8 @@ def _check_place(request: RunRequest) -> None:
     output = request.output_path()
     if output.is_dir():
         raise OutputError(f"{output}: a folder; name the file to write, for instance with -o.")
+    if output.exists() and not output.is_file():
+        raise OutputError(f"{output}: not a plain file, so it is not replaced. Choose another -o.")
     if not output.parent.is_dir():
         raise OutputError(
             f"{output.parent}: no such folder. Make it first, or choose -o elsewhere."

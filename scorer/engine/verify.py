@@ -27,7 +27,7 @@ from scorer.policy.calls import (
     review_columns,
     where_all_agree,
 )
-from scorer.status import STAMP
+from scorer.status import LIMITATIONS, STAMP
 from scorer.targets import Targets, score_column
 
 _ROWS: Final = 1 << 16
@@ -77,6 +77,12 @@ def _whole_file(path: Path, file: pq.ParquetFile, manifest: RunManifest) -> Iter
     if manifest.policy.version != manifest.policy_version:
         check.add([f"its content makes {manifest.policy.version}, not {manifest.policy_version}"])
     yield check
+    check = Check("the manifest names this file and states the limits")
+    if manifest.output.name != path.name:
+        check.add([f"it is the manifest of {manifest.output.name}"])
+    if manifest.limitations != LIMITATIONS:
+        check.add([f"limitations are {manifest.limitations}"])
+    yield check
     check = Check(f"{manifest.counts.rows:,} rows, as in the manifest")
     if file.metadata.num_rows != manifest.counts.rows:
         check.add([f"{file.metadata.num_rows:,} rows"])
@@ -96,6 +102,8 @@ def _schema(file: pq.ParquetFile, manifest: RunManifest) -> Iterator[Check]:
         there = schema.field(place) if place < len(schema) else None
         if there is None or there.name != wanted.name or there.type != wanted.type:
             check.add([f"column {place}: {there}, expected {wanted}"])
+    if (kept := tuple(schema.names[len(expected) :])) != manifest.kept:
+        check.add([f"further columns {kept}, the manifest says {manifest.kept}"])
     yield check
     if check.offending:
         raise InputError(
@@ -143,7 +151,7 @@ def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
         ]
     tally = Tally(targets)
     start = 0
-    for batch in file.iter_batches(_ROWS):
+    for batch in file.iter_batches(_ROWS, columns=row_schema(targets).names):
         part = pa.Table.from_batches([batch])
         part.validate(full=True)  # text that is not UTF-8 must not reach Polars
         tally.add(part)

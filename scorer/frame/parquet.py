@@ -157,6 +157,8 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         raise InputError(f"{path}: no such file. Check the path.")
     if path.is_dir():
         raise InputError(f"{path}: a folder, expected one Parquet file.")
+    if not path.is_file():
+        raise InputError(f"{path}: a stream; Parquet must lie in a file. Save it first.")
     try:
         return pq.ParquetFile(path, buffer_size=_READ_BUFFER)
     except PermissionError as error:

@@ -33,7 +33,7 @@ class Threshold(Strict):
 
     kind: Literal["threshold"] = "threshold"
     value: Score
-    found_by: str
+    found_by: str = "hand"
     support: Support | None = None
 
 
@@ -44,7 +44,7 @@ class Quota(Strict):
     k: Annotated[int, Field(ge=1)]
     value: Score
     boundary_id: str
-    found_by: str
+    found_by: str = "hand"
     support: Support | None = None
 
 
@@ -147,7 +147,12 @@ def _check_silence(policy: Policy, targets: Targets, where: str) -> None:
                     f"{where}: {target}: head {head.name!r} has not learned it, cannot call it.\n"
                     'Make that entry {"kind": "none", "reason": "unavailable"}.'
                 )
-            backings = [entry.support]
+            if entry.support is None:
+                raise PolicyError(
+                    f"{where}: {target}: head {head.name!r} calls without a record of support.\n"
+                    "Take the support along from the bundle's policy: scorer thresholds -o FILE"
+                )
+            backings: list[Support | None] = [entry.support]
             if policy.gates.scope == "all_heads":
                 backings += [other.support for other in policy.entries[target].values()]
             if any(backing and not policy.gates.passed(backing) for backing in backings):

@@ -98,9 +98,11 @@ class NgramEncoder:
                 if index.field == "title" and self._settings.shape:
                     yield from self._shape(tokens, plain)
         for name in self._metadata:
+            if name not in frame.columns:
+                continue
             values, codes = _distinct_texts(frame, name)
             yield _spread(list(self._of_values(name, values)), len(values), codes)
-        if self._settings.decade:
+        if self._settings.decade and "year" in frame.columns:
             values, codes = _decades(frame)
             yield _spread([_one_each(self._ids("decade", values))], len(values), codes)
 
@@ -259,24 +261,25 @@ def _title_shape(tokens: Tokens, titles: pl.Series) -> Iterator[tuple[str, npt.N
 def _single_values(
     frame: pl.DataFrame, settings: NgramSettings
 ) -> Iterator[tuple[str, pl.Series, npt.NDArray[np.int64]]]:
-    """Yield (channel, distinct values, codes [works]); a missing value is the empty string."""
+    """Yield (channel, distinct values, codes [works]); a missing value is the empty string.
+
+    A column that is not there tells nothing: its values are unknown, not missing.
+    """
     for name in settings.whole:
+        if name not in frame.columns:
+            continue
         values, codes = _distinct_texts(frame, name)
         yield name, clean(values), codes
-    if settings.decade:
+    if settings.decade and "year" in frame.columns:
         yield "decade", *_decades(frame)
 
 
 def _decades(frame: pl.DataFrame) -> tuple[pl.Series, npt.NDArray[np.int64]]:
-    if "year" not in frame.columns:
-        return _distinct_texts(frame, "year")
     return _distinct((frame["year"].cast(pl.Int32) // 10).cast(pl.String))
 
 
 def _distinct_texts(frame: pl.DataFrame, name: str) -> tuple[pl.Series, npt.NDArray[np.int64]]:
     """Return the distinct values of a column, and each work's number among them."""
-    if name not in frame.columns:
-        return pl.Series([""]), np.zeros(frame.height, np.int64)
     return _distinct(text(frame, name))
 
 

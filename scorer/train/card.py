@@ -20,6 +20,7 @@ def write_card(request: TrainRequest, trained: Trained) -> str:
     heads = " and ".join(f"`{head}`" for head in targets.head_names)
     weights = "with design weights" if trained.weighted else "without design weights"
     gates, recipe = policy.gates, request.recipe
+    without_payload = metrics["mean_average_precision_without_insufficient_payload"]
     return f"""# {name}
 
 A small student that imitates its teachers, {heads}. It reads these fields of a work:
@@ -55,10 +56,10 @@ neither it nor its venue. These figures compare with the teachers' labels, not w
 | mean over head and target pairs with 20 positives or more | plain | design-weighted |
 |---|--:|--:|
 | average precision ({metrics["pairs_with_enough_positives"]} pairs) | \
-**{metrics["mean_average_precision"]:.4f}** | {metrics["mean_average_precision_weighted"]:.4f} |
+**{_figure(metrics["mean_average_precision"])}** | {_figure(metrics["mean_average_precision_weighted"])} |
 | the same without `insufficient_payload` | \
-{metrics["mean_average_precision_without_insufficient_payload"]:.4f} | |
-| AUROC | {metrics["mean_auroc"]:.4f} | {metrics["mean_auroc_weighted"]:.4f} |
+{_figure(without_payload)} | |
+| AUROC | {_figure(metrics["mean_auroc"])} | {_figure(metrics["mean_auroc_weighted"])} |
 
 In the table: AP is average precision; P, R, F are precision, recall and F-{recipe.beta:g} at the
 threshold; w means design-weighted. Thresholds were chosen on these same out-of-fold scores, so P, R
@@ -74,7 +75,7 @@ A target with one class in the labels has no fitted head: `none: unavailable`, s
 
 ## Limits
 
-- It imitates models that read more than a title; where a title says little, so do its scores.
+- Where a title says little, so do its scores; without venue, topic, field and type it scores worse.
 - Scores are no probabilities. Counts of calls are no prevalence.
 - It knows the words, venues and topics of its sample; frames of another time, language or field
   are further from it than these figures tell.
@@ -84,6 +85,10 @@ A target with one class in the labels has no fitted head: `none: unavailable`, s
 
 def _listed(settings: NgramSettings) -> str:
     return ", ".join(settings.fields())
+
+
+def _figure(mean: float | None) -> str:
+    return "–" if mean is None else f"{mean:.4f}"
 
 
 def _command(request: TrainRequest) -> str:

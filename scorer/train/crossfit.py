@@ -53,7 +53,7 @@ def _folds(
     if len(np.unique(groups)) < recipe.folds:
         raise InputError(
             f"{works.height} works in {len(np.unique(groups))} venues are too few for "
-            f"{recipe.folds} folds.\nLabel more works."
+            f"{recipe.folds} folds.\nLabel works of more venues."
         )
     splitter = GroupKFold(recipe.folds, shuffle=True, random_state=recipe.seed)
     return list(splitter.split(np.zeros(works.height), groups=groups))

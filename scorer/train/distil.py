@@ -3,7 +3,7 @@
 import hashlib
 import io
 import re
-import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -158,7 +158,7 @@ def _axis_metrics(labels: Labels, targets: Targets, unseen: OutOfFold) -> dict[s
 
 def _summary(pairs: dict[str, Any], unrounded: dict[str, Any]) -> dict[str, Any]:
     mean = mean_over_pairs(pairs, "average_precision")
-    cost = mean_over_pairs(unrounded, "average_precision") - mean
+    cost = (mean_over_pairs(unrounded, "average_precision") or 0.0) - (mean or 0.0)
     if cost >= MOST_QUANTISATION_COST:
         raise ScorerError(
             f"Rounding the weights to integers costs {cost:.4f} of mean average precision, "
@@ -221,18 +221,15 @@ def _write(request: TrainRequest, trained: Trained) -> Manifest:
         files={name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     )
     files[MANIFEST_FILE] = manifest.to_json().encode()
-    waiting = _beside(request, ".tmp")
-    with told(request.output):
+    output = request.output
+    with told(output), tempfile.TemporaryDirectory(prefix=".scorer.", dir=output.parent) as folder:
+        waiting, before = Path(folder, "new"), Path(folder, "before")
+        waiting.mkdir()
         for name, content in files.items():
             (waiting / name).write_bytes(content)
-        if request.output.exists():
-            before = _beside(request, ".old")
-            before.rmdir()
-            request.output.replace(before)
-            waiting.replace(request.output)
-            shutil.rmtree(before)
-        else:
-            waiting.replace(request.output)
+        if output.exists():
+            output.replace(before)
+        waiting.replace(output)
     return manifest
 
 
@@ -247,18 +244,17 @@ def _check_place(request: TrainRequest) -> None:
     if output.exists():
         if not request.overwrite:
             raise OutputError(f"{output}: exists already. Choose another -o, or say --overwrite.")
-        if not (output / MANIFEST_FILE).is_file():
+        if output.is_symlink() or not (output / MANIFEST_FILE).is_file():
             raise OutputError(f"{output}: not a bundle, so it is not replaced. Choose another -o.")
-    with told(output):
-        _beside(request, ".tmp")
-
-
-def _beside(request: TrainRequest, ending: str) -> Path:
-    """Return a new, empty folder beside the output."""
-    folder = request.output.with_name(request.output.name + ending)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    return folder
+        own = {MANIFEST_FILE, MODEL_FILE, VOCABULARY_FILE, POLICY_FILE, CARD_FILE}
+        others = sorted({path.name for path in output.iterdir()} - own)
+        if others:
+            raise OutputError(
+                f"{output}: holds {others[0]} beside the bundle, so it is not replaced.\n"
+                "Move it away, or choose another -o."
+            )
+    with told(output), tempfile.TemporaryDirectory(prefix=".scorer.", dir=output.parent):
+        pass  # the folder can be written
 
 
 def _parquet(vocabulary: pl.DataFrame) -> bytes:

@@ -68,14 +68,14 @@ def axis_metrics(
 
 def mean_over_pairs(
     pairs: Mapping[str, Mapping[str, Any]], name: str, *, without: frozenset[str] = frozenset()
-) -> float:
-    """Return the mean of a metric over the pairs `head/target` with enough positives."""
+) -> float | None:
+    """Return the mean of a metric over the pairs `head/target` with enough positives, if any."""
     values = [
         metrics[name]
         for pair, metrics in pairs.items()
         if metrics["n_pos"] >= ENOUGH_POSITIVES and pair.split("/")[1] not in without
     ]
-    return _rounded(np.mean(values)) if values else 0.0
+    return round(float(np.mean(values)), 6) if values else None
 
 
 def counted_pairs(pairs: Mapping[str, Mapping[str, Any]]) -> int:

@@ -150,7 +150,7 @@ def test_verify_prints_what_it_checked(scorer: Run, scored: Path) -> None:
     lines = ended.out.splitlines()
     assert lines[-1] == STATUS
     assert lines[0] == "passed  sha256 and size are those of the manifest"
-    assert len(lines) == 16
+    assert len(lines) == 17
     assert all(line.startswith("passed  ") for line in lines[:-1])
 
 
@@ -193,7 +193,7 @@ def test_verify_without_a_manifest(scorer: Run, scored: Path) -> None:
     assert ended.code == 3
     assert ended.err == (
         f"Error: {scored}.meta.json: no manifest, so scored.parquet is not known to be complete.\n"
-        "Give the scorer run command again, or copy the manifest along with the file.\n"
+        "Copy the manifest along with the file, or score again with scorer run --overwrite.\n"
     )
 
 

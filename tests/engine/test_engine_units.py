@@ -150,7 +150,7 @@ def test_a_missing_manifest_is_told(tmp_path: Path) -> None:
         read_manifest(tmp_path / "x.parquet")
     assert str(refused.value) == (
         f"{tmp_path}/x.parquet.meta.json: no manifest, so x.parquet is not known to be complete.\n"
-        "Give the scorer run command again, or copy the manifest along with the file."
+        "Copy the manifest along with the file, or score again with scorer run --overwrite."
     )
 
 
@@ -340,7 +340,7 @@ def test_the_hash_of_a_file_is_its_sha256(tmp_path: Path) -> None:
 
 @pytest.fixture
 def output_file(tmp_path: Path) -> Callable[[], OutputFile]:
-    return lambda: OutputFile(tmp_path / "out.parquet", table(0).schema)
+    return lambda: OutputFile(tmp_path / "out.parquet", tmp_path, table(0).schema)
 
 
 def test_an_output_appears_when_it_is_published(
@@ -349,7 +349,7 @@ def test_an_output_appears_when_it_is_published(
     with output_file() as file:
         file.append(table(1))
         file.append(table(2))
-        assert [path.name for path in tmp_path.iterdir()] == ["out.parquet.tmp"]
+        assert [path.name for path in tmp_path.iterdir()] == ["output.tmp"]
         file.finish()
         file.publish()
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]

@@ -150,7 +150,8 @@ def test_a_run_killed_at_any_change_to_the_disk_goes_on_to_the_same_bytes(
         hashes.add(sha256(again.output))
         assert read_manifest(again.output).output.sha256 == undisturbed
     assert hashes == {undisturbed}
-    assert 0 < finished < 10, "only while the parts are removed is the output already complete"
+    # Four parts with their hashes, the job, the lock and the folder: eleven removals at the end.
+    assert 0 < finished <= 11, "only while the parts are removed is the output already complete"
 
 
 def test_parts_that_a_killed_run_did_not_remove_are_gone_after_a_rerun(
@@ -228,10 +229,62 @@ def test_half_written_parts_are_ignored(
     parts = request.output.with_name("out.parquet.parts")
     whole = (parts / "part-000001.arrow").read_bytes()
     (parts / "part-000002.tmp").write_bytes(whole[: len(whole) // 2])
-    (request.output.parent / "out.parquet.tmp").write_bytes(b"PAR1 and no more")
+    (parts / "output.tmp").write_bytes(b"PAR1 and no more")
     manifest = run(request)
     assert (manifest.resumed_rows, manifest.output.sha256) == (2 * WORKS_A_SHARD, undisturbed)
     assert names(request.output.parent) == ["out.parquet", "out.parquet.meta.json"]
+
+
+def test_a_changed_part_is_scored_again(
+    request_for: Callable[..., RunRequest], undisturbed: str
+) -> None:
+    request = request_for()
+    stopped(request, 2)
+    part = request.output.with_name("out.parquet.parts") / "part-000001.arrow"
+    content = bytearray(part.read_bytes())
+    content[len(content) // 2] ^= 1
+    part.write_bytes(content)
+    manifest = run(request)
+    assert (manifest.resumed_rows, manifest.output.sha256) == (WORKS_A_SHARD, undisturbed)
+
+
+def test_swapped_parts_are_scored_again(
+    request_for: Callable[..., RunRequest], undisturbed: str
+) -> None:
+    request = request_for()
+    stopped(request, 2)
+    parts = request.output.with_name("out.parquet.parts")
+    for ending in ("arrow", "sha256"):
+        (parts / f"part-000000.{ending}").rename(parts / "kept")
+        (parts / f"part-000001.{ending}").rename(parts / f"part-000000.{ending}")
+        (parts / "kept").rename(parts / f"part-000001.{ending}")
+    manifest = run(request)
+    assert (manifest.resumed_rows, manifest.output.sha256) == (0, undisturbed)
+
+
+def test_a_folder_of_the_users_is_left_alone(request_for: Callable[..., RunRequest]) -> None:
+    request = request_for()
+    own = request.output.with_name("out.parquet.parts")
+    own.mkdir()
+    (own / "notes.txt").write_text("precious")
+    with pytest.raises(OutputError) as refused:
+        run(request)
+    assert str(refused.value) == (
+        f"{own}: no folder of finished parts (notes.txt); left alone.\n"
+        "Move it away, or choose another output with -o."
+    )
+    assert (own / "notes.txt").read_text() == "precious"
+
+
+def test_a_link_as_output_is_followed(
+    request_for: Callable[..., RunRequest], tmp_path: Path
+) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link.parquet"
+    link.symlink_to(tmp_path / "real" / "x.parquet")
+    run(request_for(output=link))
+    assert link.is_symlink()
+    assert (tmp_path / "real" / "x.parquet").is_file()
 
 
 def test_parts_behind_a_gap_are_scored_again(

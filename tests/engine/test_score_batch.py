@@ -83,13 +83,17 @@ def test_whole_rows_are_the_same_in_any_batch(
     assert different == []
 
 
-def test_a_column_that_is_not_there_counts_as_null(student: Student, policy: Policy) -> None:
+def test_a_column_that_is_not_there_has_no_say(student: Student, policy: Policy) -> None:
     bare = pl.DataFrame({"id": ["W1"], "title": ["Citation impact of journals"]})
     nulls = bare.with_columns(
         *(pl.lit(None, pl.String).alias(n) for n in ("venue", "topic", "field", "lang", "type")),
         year=pl.lit(None, pl.Int32),
     )
-    assert score_batch(bare, student, policy).rows() == score_batch(nulls, student, policy).rows()
+    title_alone = student.encoder.encode(bare).ids
+    with_missing = student.encoder.encode(nulls).ids
+    assert set(title_alone) < set(with_missing), "a null is a missing value: an n-gram of its own"
+    empty = bare.with_columns(unread=pl.lit("x"))
+    assert score_batch(bare, student, policy).rows() == score_batch(empty, student, policy).rows()
 
 
 def test_an_empty_batch_gives_no_rows_in_the_full_schema(student: Student, policy: Policy) -> None:

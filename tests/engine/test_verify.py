@@ -32,6 +32,7 @@ INTERSECTION = "consensus is the intersection of the heads"
 CALLS = "calls follow from scores and policy"
 AXES = "axes follow from the calls"
 POLICY = "the manifest's policy is the one of its policy_version"
+LIMITS = "the manifest names this file and states the limits"
 REVIEW = "disagreement and uncertainty follow from scores and policy"
 COUNTS = "counts are those of the manifest"
 IDS = "ids are there, each once"
@@ -94,6 +95,7 @@ def test_a_good_file_passes_every_check(scored: Path) -> None:
     assert [check.name for check in verify(scored)] == [
         HASH,
         POLICY,
+        LIMITS,
         "200 rows, as in the manifest",
         METADATA,
         SCHEMA,

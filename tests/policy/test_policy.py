@@ -34,7 +34,7 @@ def policy_of(**changes: Any) -> Policy:
     entries = {
         "metaresearch": {
             "codex": Threshold(value=0.3, found_by="F-2", support=SUPPORT),
-            "gemma": Quota(k=3, value=0.25, boundary_id="W7", found_by="rate"),
+            "gemma": Quota(k=3, value=0.25, boundary_id="W7", found_by="rate", support=SUPPORT),
         },
         "about_ca": {
             "codex": Silent(reason="support", support=SUPPORT),
@@ -170,6 +170,14 @@ def test_support_out_of_range_is_refused() -> None:
 
 def test_a_policy_for_these_heads_and_targets_passes() -> None:
     check_policy(policy_of(), TARGETS, "p.json")
+
+
+def test_a_call_without_a_record_of_support_is_refused() -> None:
+    bare = with_entry("metaresearch", "gemma", Threshold(value=0.1))
+    assert refused_check(bare) == (
+        "p.json: metaresearch: head 'gemma' calls without a record of support.\n"
+        "Take the support along from the bundle's policy: scorer thresholds -o FILE"
+    )
 
 
 def test_an_unknown_target_is_named() -> None:

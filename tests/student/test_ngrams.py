@@ -239,7 +239,19 @@ def test_missing_metadata_is_an_ngram_of_its_own() -> None:
     nothing = {("venue", ""), ("lang", ""), ("decade", "")}
     assert listed([{}], settings) == [nothing]
     encoder = NgramEncoder(settings, vocabulary_of(sorted(nothing)))
-    assert each(encoder.encode(pl.DataFrame({"id": ["W1"]}))) == [[1, 2, 3]]
+    null = pl.DataFrame(
+        {"id": ["W1"], "venue": [None], "lang": [None], "year": [None]},
+        schema_overrides={"venue": pl.String, "lang": pl.String, "year": pl.Int32},
+    )
+    assert each(encoder.encode(null)) == [[1, 2, 3]]
+
+
+def test_a_column_that_is_not_there_is_unknown_not_missing() -> None:
+    settings = TITLES_ALONE.model_copy(update={"whole": ("venue", "lang"), "decade": True})
+    encoder = NgramEncoder(settings, vocabulary_of([("venue", ""), ("lang", ""), ("decade", "")]))
+    bare = pl.DataFrame({"id": ["W1"]})
+    assert each(encoder.encode(bare)) == [[]]
+    assert "venue" not in list_ngrams(bare, settings)["channel"].to_list()
 
 
 def test_an_inverted_abstract_gives_the_ids_of_its_text() -> None:
