@@ -56,7 +56,8 @@ neither it nor its venue. These figures compare with the teachers' labels, not w
 | mean over head and target pairs with 20 positives or more | plain | design-weighted |
 |---|--:|--:|
 | average precision ({metrics["pairs_with_enough_positives"]} pairs) | \
-**{_figure(metrics["mean_average_precision"])}** | {_figure(metrics["mean_average_precision_weighted"])} |
+**{_figure(metrics["mean_average_precision"])}** | \
+{_figure(metrics["mean_average_precision_weighted"])} |
 | the same without `insufficient_payload` | \
 {_figure(without_payload)} | |
 | AUROC | {_figure(metrics["mean_auroc"])} | {_figure(metrics["mean_auroc_weighted"])} |

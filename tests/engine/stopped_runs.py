@@ -25,6 +25,7 @@ from scorer.engine.job import RunRequest
 from scorer.engine.run import run
 
 WORKS_A_SHARD = 64
+SECONDS_A_RUN = 20
 DISK_CALLS = [
     (os, "fsync"),
     (Path, "rename"),
@@ -61,8 +62,28 @@ def kill_at(moment: int, request: RunRequest) -> bool:
         count_moments(lambda now: os.kill(os.getpid(), signal.SIGKILL) if now == moment else None)
         run(request)
         os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
+    return os.WIFSIGNALED(status_of(child))
+
+
+def status_of(child: int) -> int:
+    """Wait for a child; one that hangs is killed, and the caller is told by a `TimeoutError`."""
+    ends = time.monotonic() + SECONDS_A_RUN
+    while time.monotonic() < ends:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise TimeoutError(f"a run of 200 works took over {SECONDS_A_RUN} s")
+
+
+def killed_at(moment: int, request: RunRequest) -> bool:
+    """Do `kill_at`; a fork of a process with threads may hang by itself, so it may try twice."""
+    try:
+        return kill_at(moment, request)
+    except TimeoutError:
+        return kill_at(moment, request)
 
 
 def hold_after(parts: int) -> None:
@@ -84,7 +105,7 @@ if __name__ == "__main__":
         frame, model, folder = sys.argv[2:]
         for moment in range(0, 1000, 2):
             output = Path(folder) / f"{moment}.parquet"
-            if not kill_at(moment, RunRequest(frame=Path(frame), output=output, model=model)):
+            if not killed_at(moment, RunRequest(frame=Path(frame), output=output, model=model)):
                 break
             print(moment)
     else:

@@ -213,7 +213,7 @@ def test_an_interrupted_run_exits_130_and_goes_on_later(
 ) -> None:
     request = request_for()
     held.send_signal(signal.SIGINT)
-    _, said = held.communicate()
+    _, said = held.communicate(timeout=60)
     assert held.returncode == 130
     assert said == "Interrupted. The same command goes on from the finished parts.\n"
     assert names(request.output.parent) == ["out.parquet.parts"]
