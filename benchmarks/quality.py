@@ -11,10 +11,10 @@ from typing import Annotated, Any, Final
 import typer
 from _measure import SHIPPED, console, report, shared
 
+from scorer.labels.sample import Labels, read_label_table
 from scorer.policy.fit import best_fbeta
 from scorer.train.crossfit import OutOfFold, out_of_fold
 from scorer.train.fit import Recipe
-from scorer.train.labels import Labels, read_label_table
 from scorer.train.metrics import ENOUGH_POSITIVES, mean_over_pairs, pair_metrics
 
 GOAL: Final = 0.635

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from sklearn.model_selection import GroupKFold
 
 from scorer.errors import InputError
+from scorer.labels.sample import Labels
 from scorer.student.ngrams import NgramEncoder
 from scorer.train.fit import Floats, Recipe, features, fit_heads, settings_for
-from scorer.train.labels import Labels
 from scorer.train.quantise import quantise
 
 _UNFITTED: Final = -1e6

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from scorer.engine.files import sha256, told
 from scorer.errors import OutputError, ScorerError, UsageError
+from scorer.labels.sample import Labels, read_label_files, read_label_table
 from scorer.policy.fit import best_fbeta
 from scorer.policy.policy import Entry, Gates, Policy, Silent, Support, Threshold
 from scorer.student.manifest import (
@@ -32,7 +33,6 @@ from scorer.train.card import write_card
 from scorer.train.crossfit import OutOfFold, out_of_fold
 from scorer.train.fit import Heads, Recipe, fit_heads, settings_for
 from scorer.train.graph import build_graph
-from scorer.train.labels import Labels, read_label_files, read_label_table
 from scorer.train.metrics import axis_metrics, counted_pairs, mean_over_pairs, pair_metrics
 from scorer.train.quantise import Table, quantise
 from scorer.train.trained import Trained, TrainRequest

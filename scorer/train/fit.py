@@ -11,10 +11,10 @@ from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix, diags
 from sklearn.linear_model import LogisticRegression
 
+from scorer.labels.sample import Labels
 from scorer.student.manifest import NgramSettings, TextField
 from scorer.student.ngrams import NgramEncoder, list_ngrams
 from scorer.targets import Targets
-from scorer.train.labels import Labels
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

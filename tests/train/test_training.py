@@ -21,13 +21,13 @@ from scorer.engine.batch import score_batch
 from scorer.engine.job import RunRequest, default_policy
 from scorer.engine.run import run
 from scorer.errors import InputError, OutputError, ScorerError
+from scorer.labels.sample import Labels, read_label_table
 from scorer.policy.policy import Policy
 from scorer.student.bundle import Student, load_manifest, load_student, read_card
 from scorer.student.manifest import Manifest
 from scorer.train.crossfit import OutOfFold, out_of_fold
 from scorer.train.distil import train
 from scorer.train.fit import Recipe
-from scorer.train.labels import Labels, read_label_table
 from scorer.train.metrics import counted_pairs, mean_over_pairs, pair_metrics
 from scorer.train.quantise import score_table
 from scorer.train.trained import TrainRequest

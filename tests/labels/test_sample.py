@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from scorer.errors import InputError, UsageError
-from scorer.train.labels import Labels, read_label_files, read_label_table
+from scorer.labels.sample import Labels, read_label_files, read_label_table
 
 Write = Callable[[pl.DataFrame], Labels]
 

@@ -17,8 +17,8 @@ from scorer.errors import InputError, UsageError
 from scorer.frame.contract import NATIVE_NAMES, bare_id, conform, resolve
 from scorer.frame.ids import check_ids
 from scorer.frame.parquet import open_parquet
+from scorer.labels.targets import make_targets
 from scorer.targets import INSUFFICIENT_PAYLOAD, NAME_PATTERN, Head, Targets
-from scorer.train.targets import make_targets
 
 _CATEGORIES: Final = "_categories"
 _MOST_VALUES: Final = 64  # a column of text with more distinct values is no axis
