@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from scorer.targets import Name, Strict, Targets
 
@@ -51,6 +51,27 @@ class NgramSettings(Strict):
         return [name for name in order if name in used] + (["year"] if self.decade else [])
 
 
+class Round(Strict):
+    """One round of training: what it learned from, and how it did on the works held out."""
+
+    number: Annotated[int, Field(ge=1)]
+    works: int
+    """How many works it learned from."""
+    held_out: int
+    """How many works it was measured on; it never learned from any of them."""
+    targets: int
+    """How many targets have enough positives among the works held out to be measured."""
+    labels_sha256: str
+    bundle: str | None = None
+    """Version of the bundle it made; None in that bundle's own manifest, which cannot hold it."""
+    average_precision: Annotated[float, Field(gt=0, le=1)]
+    """Of the heads' mean score against the heads' majority; mean over the targets."""
+    churn: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Share of the positive set that changed since the round before; None in the first round."""
+    spearman: Annotated[float, Field(ge=-1, le=1)] | None = None
+    """Rank correlation with the scores of the round before; None in the first round."""
+
+
 class Maturity(Strict):
     """Whether the student has stopped moving; until it has, nothing but scores ships."""
 
@@ -58,6 +79,16 @@ class Maturity(Strict):
     criteria: dict[str, float]
     passed: bool
     note: str
+    history: tuple[Round, ...] = ()
+    """The figures of every round, for a student that was trained in rounds."""
+    holds: dict[str, bool] = Field(default_factory=dict)
+    """Which criteria hold after the last round."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_empty(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave rounds out where there are none: bundles without them keep their version."""
+        content: dict[str, Any] = whole(self)
+        return {k: v for k, v in content.items() if v or k not in ("history", "holds")}
 
 
 class TrainingData(Strict):
