@@ -1,11 +1,27 @@
 """`scorer train`: make a student from teachers' labels."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from scorer.cli.options import Overwrite, pairs
+
+if TYPE_CHECKING:
+    from scorer.student.manifest import Manifest
+    from scorer.train.maturity import Criteria
+    from scorer.train.trained import RoundsRequest
+
+_ROUNDS: Final = "Training in rounds"
+_GATE: Final = {
+    "gate_gain": "gain",
+    "gate_window": "window",
+    "gate_churn": "churn",
+    "gate_rank": "rank",
+    "gate_running": "running",
+    "holdout_share": "holdout_share",
+}
+"""Option -> the criterion of the maturity gate that it sets."""
 
 
 def register(app: typer.Typer) -> None:
@@ -14,6 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
+    context: typer.Context,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="The bundle's folder.")
     ],
@@ -58,14 +75,69 @@ def train(
     min_ess: Annotated[
         float, typer.Option(min=0, help="Effective sample size that a head needs.")
     ] = 10.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds and of the holdout.")] = 0,
     overwrite: Overwrite = False,
+    rounds_state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Train one round; this file keeps all of them, the first makes it.",
+            rich_help_panel=_ROUNDS,
+        ),
+    ] = None,
+    holdout_share: Annotated[
+        float,
+        typer.Option(
+            min=0.01,
+            max=0.9,
+            help="Share of the venues that are held out to measure every round.",
+            rich_help_panel=_ROUNDS,
+        ),
+    ] = 0.2,
+    gate_gain: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Average precision must have grown by a smaller share than that.",
+            rich_help_panel=_ROUNDS,
+        ),
+    ] = 0.02,
+    gate_window: Annotated[
+        int,
+        typer.Option(min=1, help="Rounds over which that growth counts.", rich_help_panel=_ROUNDS),
+    ] = 5,
+    gate_churn: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="A smaller share of the positive set must have changed in a round.",
+            rich_help_panel=_ROUNDS,
+        ),
+    ] = 0.05,
+    gate_rank: Annotated[
+        float,
+        typer.Option(
+            min=-1,
+            max=1,
+            help="Scores must correlate by rank with those of the round before by more.",
+            rich_help_panel=_ROUNDS,
+        ),
+    ] = 0.98,
+    gate_running: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Rounds running in which churn and rank correlation must hold.",
+            rich_help_panel=_ROUNDS,
+        ),
+    ] = 3,
 ) -> None:
     """Distil a bundle from teachers' labels: n-grams, ONNX graph, policy, model card.
 
     Every teacher with a column <head>_categories becomes a head.
     Metrics and thresholds come from out-of-fold scores; folds keep venues whole.
-    The same inputs give the same bytes.
+    The same inputs give the same bytes. With --rounds-state each call is one round.
     """
     from scorer.errors import UsageError
 
@@ -80,8 +152,17 @@ def train(
             f"Training needs {error.name}, which is not installed.\n"
             "Install the extra: pip install 'scorer[train]'"
         ) from error
-    from scorer.cli.tables import console, table
+    from scorer.train.maturity import Criteria
 
+    given = _given(context)
+    criteria = Criteria(
+        gain=gate_gain,
+        window=gate_window,
+        churn=gate_churn,
+        rank=gate_rank,
+        running=gate_running,
+        holdout_share=holdout_share,
+    )
     manifest = train(
         TrainRequest(
             output=output,
@@ -94,9 +175,44 @@ def train(
             attribution=attribution,
             recipe=Recipe(ngrams=ngrams, beta=beta, min_pos=min_pos, min_ess=min_ess, seed=seed),
             overwrite=overwrite,
+            rounds=_rounds(rounds_state, criteria, given),
         ),
         lambda text: typer.echo(text, err=True),
     )
+    _show(manifest)
+    if manifest.maturity.passed:
+        typer.echo(f"Next: scorer run FRAME --model {output}")
+    else:
+        typer.echo(f"Next: scorer gate {rounds_state}")
+
+
+def _given(context: typer.Context) -> frozenset[str]:
+    """Return the names of the options that were given, criteria under their own name."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return frozenset(
+        _GATE.get(name, name)
+        for name, source in sources.items()
+        if source is not None and source.name != "DEFAULT"
+    )
+
+
+def _rounds(
+    state: Path | None, criteria: "Criteria", given: frozenset[str]
+) -> "RoundsRequest | None":
+    from scorer.errors import UsageError
+    from scorer.train.trained import RoundsRequest
+
+    if state is not None:
+        return RoundsRequest(state=state, criteria=criteria, given=given)
+    for option, criterion in _GATE.items():
+        if criterion in given:
+            raise UsageError(f"--{option.replace('_', '-')} needs --rounds-state FILE.")
+    return None
+
+
+def _show(manifest: "Manifest") -> None:
+    from scorer.cli.tables import console, table
+
     shown = table("out of fold", "plain", "design-weighted")
     for label, metric in (
         ("mean average precision", "mean_average_precision"),
@@ -110,4 +226,3 @@ def train(
             ),
         )
     console().print(shown)
-    typer.echo(f"Next: scorer run FRAME --model {output}")

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -71,6 +71,12 @@ class Labels:
     def has(self, head: str, target: str) -> bool:
         """Tell whether the head was asked about a target at all."""
         return target in self.targets.categories or f"{head}_{target}" in self._said.columns
+
+    def only(self, rows: npt.NDArray[np.int64]) -> "Labels":
+        """Return some of the works and what was said of them, in this order; targets stay."""
+        return replace(
+            self, works=self.works[rows], weight=self.weight[rows], _said=self._said[rows]
+        )
 
 
 def read_label_table(path: Path) -> Labels:

@@ -7,9 +7,10 @@ import scorer
 from scorer.policy.policy import Policy
 from scorer.policy.words import decision
 from scorer.status import STAMP
-from scorer.student.manifest import NgramSettings
+from scorer.student.manifest import Maturity, NgramSettings
 from scorer.targets import Targets
 from scorer.train.fit import Recipe
+from scorer.train.maturity import NAMES, Criteria, option_name, shown, standings
 from scorer.train.trained import Trained, TrainRequest
 
 
@@ -39,7 +40,7 @@ for human review**. Every row that it scores is stamped `{STAMP}`.
 ## How it was made
 
 ```sh
-{_command(request)}
+{_command(request, trained)}
 ```
 
 With scorer {scorer.__version__}: the presence of {settings.ngrams:,} n-grams; a logistic regression
@@ -68,7 +69,7 @@ and F are a little too kind. For a silent head they are those of the threshold i
 
 {_table(targets, policy, metrics)}
 
-{_axes(metrics)}## Who makes calls
+{_axes(metrics)}{_rounds(trained.maturity, request.recipe.seed)}## Who makes calls
 
 A head calls a target only with {gates.min_pos} positives and an effective sample size (ESS) of
 {gates.min_ess:g} or more. Below that its entry says `none: support`, and its scores only rank.
@@ -92,7 +93,7 @@ def _figure(mean: float | None) -> str:
     return "–" if mean is None else f"{mean:.4f}"
 
 
-def _command(request: TrainRequest) -> str:
+def _command(request: TrainRequest, trained: Trained) -> str:
     """Return the command that makes this bundle again, its files without their folders."""
     words = ["scorer", "train"]
     if request.labels is not None:
@@ -109,6 +110,11 @@ def _command(request: TrainRequest) -> str:
         value = getattr(request.recipe, option)
         if value != getattr(usual, option):
             words += ["--" + option.replace("_", "-"), f"{value:.15g}"]
+    if request.rounds is not None:
+        words += ["--rounds-state", request.rounds.state.name]
+        for name, limit in trained.maturity.criteria.items():
+            if limit != getattr(Criteria(), name):
+                words += ["--" + option_name(name), f"{limit:.15g}"]
     return shlex.join(words)
 
 
@@ -146,3 +152,34 @@ def _axes(metrics: dict[str, Any]) -> str:
     ]
     head = "| head | axis | works | accuracy | accuracy w | macro F1 |"
     return "\n".join([head, "|---|---|" + "--:|" * 4, *rows, "", ""])
+
+
+def _rounds(maturity: Maturity, seed: int) -> str:
+    """Return the section on rounds, for a student that was trained in them."""
+    if not maturity.history:
+        return ""
+    criteria, last = Criteria.model_validate(maturity.criteria), maturity.history[-1]
+    verdict = "has passed" if maturity.passed else "has not passed"
+    rounds = [
+        f"| {done.number} | {done.works:,} | {done.average_precision:.4f} | {shown(done.churn)} "
+        f"| {shown(done.spearman)} |"
+        for done in maturity.history
+    ]
+    stand = [
+        f"| {NAMES[found.name]} | {found.limit} | {found.figure} "
+        f"| {'yes' if found.holds else 'no'} |"
+        for found in standings(maturity.history, criteria)
+    ]
+    said = f"""## Rounds
+
+The maturity gate **{verdict}**: {maturity.note}.
+Before it has passed, no head makes calls, whatever its threshold.
+
+Held out of every round, to measure it: {last.held_out:,} works of whole venues, chosen by
+seed {seed}. Average precision is that of the heads' mean score against their majority, the mean
+over {last.targets} targets; churn is the share of the positive set that changed since the round
+before; rank correlation is Spearman's, of the scores with those of the round before."""
+    table = ["| round | learned from | average precision | churn | rank correlation |"]
+    table += ["|" + "--:|" * 5, *rounds, ""]
+    table += ["| criterion | limit | last figures | holds |", "|---|---|---|---|", *stand]
+    return "\n".join([said, "", *table, "", ""])

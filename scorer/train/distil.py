@@ -5,6 +5,7 @@ import io
 import re
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,42 +26,81 @@ from scorer.student.manifest import (
     POLICY_FILE,
     VOCABULARY_FILE,
     Manifest,
-    Maturity,
     TrainingData,
 )
+from scorer.student.ngrams import NgramEncoder
 from scorer.targets import INSUFFICIENT_PAYLOAD, NAME_PATTERN, Head, Targets
 from scorer.train.card import write_card
 from scorer.train.crossfit import OutOfFold, out_of_fold
-from scorer.train.fit import Heads, Recipe, fit_heads, settings_for
+from scorer.train.fit import Heads, Recipe, features, fit_heads, settings_for
 from scorer.train.graph import build_graph
 from scorer.train.metrics import axis_metrics, counted_pairs, mean_over_pairs, pair_metrics
 from scorer.train.quantise import Table, quantise
+from scorer.train.rounds import write_state
 from scorer.train.trained import Trained, TrainRequest
+from scorer.train.turn import Turn
 
 MOST_QUANTISATION_COST: Final = 0.005
 """Rounding weights to integers may cost that much mean average precision, no more."""
 
 
 def train(request: TrainRequest, say: Callable[[str], None] = lambda _: None) -> Manifest:
-    """Train a bundle and put it at `request.output`; return its manifest."""
+    """Train a bundle and put it at `request.output`; return its manifest.
+
+    With `request.rounds` this is one round: works held out teach nothing, they measure the student.
+    """
     _check_place(request)
+    turn = None
+    if request.rounds is not None:
+        turn = Turn.open(request.rounds, request.recipe)
+        request = replace(request, recipe=turn.recipe(request.recipe))
     labels = _read(request)
-    recipe = request.recipe
     say(f"{labels.works.height:,} labelled works, heads: {', '.join(labels.targets.head_names)}")
+    for column in labels.left_out:
+        say(f"{column}: free text, not an axis; left out")
+    if turn is None:
+        manifest = _write(request, _learn(request, labels, say))
+    else:
+        manifest = _train_round(request, turn, labels, say)
+    say(f"{manifest.version}: {request.output}")
+    return manifest
+
+
+def _train_round(
+    request: TrainRequest, turn: Turn, labels: Labels, say: Callable[[str], None]
+) -> Manifest:
+    """Train on the works that are not held out, measure on those that are; then keep the state."""
+    named = request.labels or request.sample
+    assert named is not None
+    assert request.rounds is not None
+    split = turn.split(labels, named.name, _hash_of_inputs(request))
+    say(f"round {turn.number}: {len(split.learning):,} works to learn from, {split.told()}")
+    trained = _learn(request, labels.only(split.learning), say)
+    encoder = NgramEncoder(trained.settings, trained.vocabulary)
+    found = features(encoder, labels.works[split.held_out], trained.vocabulary)
+    measured = turn.measure(split, trained.targets, trained.table.scores(found))
+    trained = replace(trained, maturity=measured.maturity())
+    manifest = _write(request, trained)
+    write_state(request.rounds.state, measured.state(manifest.version))
+    say(f"maturity gate {'' if trained.maturity.passed else 'not '}passed: {trained.maturity.note}")
+    return manifest
+
+
+def _learn(request: TrainRequest, labels: Labels, say: Callable[[str], None]) -> Trained:
+    """Fit the heads, the policy on out-of-fold scores, and the integer table."""
+    recipe = request.recipe
     outputs = len(labels.targets.heads) * (
         len(labels.targets.binary) + sum(len(axis.values) for axis in labels.targets.axes)
     )
-    for column in labels.left_out:
-        say(f"{column}: free text, not an axis; left out")
     say(f"scoring each work by heads that saw neither it nor its venue ({recipe.folds} folds)")
     unseen = out_of_fold(labels, outputs, recipe)
-    say("fitting the heads on all works")
+    say(f"fitting the heads on all {labels.works.height:,} works")
     heads = fit_heads(labels, np.arange(labels.works.height), recipe)
     targets = _with_unavailable(labels.targets, heads)
     policy, metrics = _decide(labels, targets, unseen, recipe)
     table = quantise(heads.weights, heads.bias)
     vocabulary, table = _without_zeros(heads.vocabulary, table)
-    trained = Trained(
+    return Trained(
         targets=targets,
         settings=settings_for(labels, vocabulary.height, table.unit),
         vocabulary=vocabulary,
@@ -70,9 +110,6 @@ def train(request: TrainRequest, say: Callable[[str], None] = lambda _: None) ->
         training=_provenance(request, labels),
         weighted=labels.weighted,
     )
-    manifest = _write(request, trained)
-    say(f"{manifest.version}: {request.output}")
-    return manifest
 
 
 def _read(request: TrainRequest) -> Labels:
@@ -210,12 +247,7 @@ def _write(request: TrainRequest, trained: Trained) -> Manifest:
         licence=request.licence,
         targets=trained.targets,
         encoder=trained.settings,
-        maturity=Maturity(
-            rounds=1,
-            criteria={},
-            passed=True,
-            note="trained in one round on a complete sample, so there are no rounds to compare",
-        ),
+        maturity=trained.maturity,
         training=trained.training,
         metrics=trained.metrics,
         files={name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
@@ -240,6 +272,13 @@ def _check_place(request: TrainRequest) -> None:
         raise UsageError(
             f"{name!r} is no name for a bundle: ASCII letters, digits, _ . and - only.\n"
             "Give it one with --name."
+        )
+    if request.rounds is not None and request.rounds.state.resolve().is_relative_to(
+        output.resolve()
+    ):
+        raise UsageError(
+            f"{request.rounds.state}: lies in the bundle's folder, which each round replaces.\n"
+            "Keep the state of the rounds elsewhere: --rounds-state."
         )
     if output.exists():
         if not request.overwrite:

@@ -2,15 +2,27 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from scorer.policy.policy import Policy
-from scorer.student.manifest import NgramSettings, TrainingData
+from scorer.student.manifest import Maturity, NgramSettings, TrainingData
 from scorer.targets import Targets
 from scorer.train.fit import Recipe
+from scorer.train.maturity import Criteria
 from scorer.train.quantise import Table
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsRequest:
+    """Where rounds keep their state, and what the gate asks for."""
+
+    state: Path
+    criteria: Criteria = field(default_factory=Criteria)
+    given: frozenset[str] | None = None
+    """Names of the criteria and of the recipe's options that were asked for: they must be those of
+    the rounds before, and the others follow them. None: all of them were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +41,20 @@ class TrainRequest:
     attribution: str = "not stated"
     recipe: Recipe = field(default_factory=Recipe)
     overwrite: bool = False
+    rounds: RoundsRequest | None = None
+    """None: one training, without rounds."""
 
     def bundle_name(self) -> str:
         """Return the bundle's name."""
         return self.name or self.output.resolve().name
+
+
+ONE_ROUND: Final = Maturity(
+    rounds=1,
+    criteria={},
+    passed=True,
+    note="trained in one round on a complete sample, so there are no rounds to compare",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +70,4 @@ class Trained:
     training: TrainingData
     weighted: bool
     """Whether the labels came with design weights."""
+    maturity: Maturity = ONE_ROUND
