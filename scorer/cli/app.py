@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import models, run, thresholds, train, verify
+from scorer.cli import gate, models, run, thresholds, train, verify
 from scorer.errors import ScorerError
 
 _DEBUG = "SCORER_DEBUG"
@@ -57,6 +57,7 @@ thresholds.register(app)
 verify.register(app)
 models.register(app)
 train.register(app)
+gate.register(app)
 
 
 def main() -> None:
