@@ -15,13 +15,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 import scorer.engine.checkpoint
 import scorer.engine.job
 from scorer.cli.app import main
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.job import RunRequest
+from scorer.engine.rowgroups import RowGroupWriter
 from scorer.engine.run import run
 
 WORKS_A_SHARD = 64
@@ -31,8 +30,8 @@ DISK_CALLS = [
     (Path, "rename"),
     (Path, "replace"),
     (Path, "unlink"),
-    (pq.ParquetWriter, "write_table"),
-    (pq.ParquetWriter, "close"),
+    (RowGroupWriter, "add"),
+    (RowGroupWriter, "close"),
     (os, "unlink"),
     (os, "rmdir"),
 ]

@@ -14,14 +14,14 @@ import pytest
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.counts import Tally
 from scorer.engine.files import sha256, told, write_atomically
-from scorer.engine.local import in_order
+from scorer.engine.local import in_order, usable_threads
 from scorer.engine.manifest import manifest_path, read_manifest
 from scorer.engine.output import OutputFile
 from scorer.engine.recount import count_calls
+from scorer.engine.rowgroups import encode, row_group
 from scorer.engine.rows import row_schema, to_table
-from scorer.engine.run import usable_threads
 from scorer.errors import InputError, OutputError
-from scorer.policy.policy import Policy
+from scorer.policy.policy import Policy, Silent
 from scorer.student.bundle import Student
 from scorer.targets import Binary, Head, Label, Targets
 
@@ -36,9 +36,17 @@ TARGETS = Targets(
 )
 
 
+POLICY = Policy(
+    entries={
+        name: {head: Silent(reason="off") for head in TARGETS.head_names}
+        for name in TARGETS.binary_names
+    }
+)
+
+
 def part(rows: list[dict[str, object]]) -> pa.Table:
     """Make a part with just the columns that are counted."""
-    schema = row_schema(TARGETS)
+    schema = row_schema(TARGETS, POLICY, "both")
     counted = [
         *("segment", "classification"),
         *(
@@ -54,18 +62,18 @@ def part(rows: list[dict[str, object]]) -> pa.Table:
 
 
 def test_a_tally_sums_parts_and_names_every_target() -> None:
-    tally = Tally(TARGETS)
+    tally = Tally(TARGETS, "both")
     yes = {"segment": "covered", "classification": "candidate"}
     tally.add(
-        part([yes | {"a_categories": ["one", "two"], "candidate_categories": ["one", "two"]}])
+        part([yes | {"a_categories": ["one", "two"], "candidate_categories": ["one", "two"]}]), 1
     )
     short = {"segment": "insufficient_payload", "classification": "consensus"}
     tally.add(
-        part([short | {"a_categories": ["insufficient_payload"]}, yes | {"b_flags": ["mark"]}])
+        part([short | {"a_categories": ["insufficient_payload"]}, yes | {"b_flags": ["mark"]}]), 2
     )
     counts = tally.counts()
     assert counts.rows == 3
-    assert counts.segments == {"covered": 2, "insufficient_payload": 1}
+    assert counts.segments == {"covered": 2, "insufficient_payload": 1, "excluded": 0}
     assert counts.classification == {"candidate": 2, "consensus": 1}
     nobody = {"a": 0, "b": 0, "candidate": 0, "consensus": 0}
     assert counts.calls == {
@@ -77,15 +85,40 @@ def test_a_tally_sums_parts_and_names_every_target() -> None:
 
 
 def test_a_tally_of_nothing_counts_zero() -> None:
-    counts = Tally(TARGETS).counts()
+    counts = Tally(TARGETS, "both").counts()
     assert (counts.rows, counts.segments["covered"], counts.calls["one"]["a"]) == (0, 0, 0)
 
 
 def test_a_null_call_list_counts_as_no_call() -> None:
-    tally = Tally(TARGETS)
+    tally = Tally(TARGETS, "both")
     word = {"segment": "covered", "classification": "score_only"}
-    tally.add(part([word | {"a_categories": None, "a_flags": None}]))
+    tally.add(part([word | {"a_categories": None, "a_flags": None}]), 1)
     assert tally.counts().calls["one"]["a"] == 0
+
+
+def test_tallies_of_parts_merge_to_the_tally_of_the_whole() -> None:
+    rows: list[dict[str, object]] = [
+        {"segment": "covered", "classification": "candidate", "a_categories": ["one"]},
+        {"segment": "excluded", "classification": "none"},
+        {"segment": "covered", "classification": "candidate", "b_flags": ["mark"]},
+    ]
+    whole, first, second = (Tally(TARGETS, "both") for _ in range(3))
+    whole.add(part(rows), 3)
+    first.add(part(rows[:1]), 1)
+    second.add(part(rows[1:]), 2)
+    first.merge(second)
+    assert (first.rows, first.counts()) == (3, whole.counts())
+    assert first.counts().segments == {"covered": 2, "insufficient_payload": 0, "excluded": 1}
+
+
+def test_a_tally_of_majority_mode_counts_the_majority_too() -> None:
+    assert Tally(TARGETS, "majority").counts().calls["mark"] == {
+        "a": 0,
+        "b": 0,
+        "candidate": 0,
+        "consensus": 0,
+        "majority": 0,
+    }
 
 
 def test_recounting_the_same_policy_gives_the_counts_of_the_manifest(
@@ -181,14 +214,18 @@ def table(value: int) -> pa.Table:
     return pa.table({"x": [value] * 3, "word": pa.array(["a"] * 3).dictionary_encode()})
 
 
+def content(value: int) -> pa.Buffer:
+    return encode(table(value))
+
+
 def test_a_checkpoint_gives_back_what_it_was_given(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "parts", "job") as parts:
         assert (parts.claim(), parts.done()) == (False, 0)
         for index in range(3):
-            parts.save(index, table(index))
+            parts.save(index, content(index))
     with Checkpoint(tmp_path / "parts", "job") as parts:
         assert (parts.claim(), parts.done()) == (False, 3)
-        assert [part.equals(table(n)) for n, part in enumerate(parts.load(3))] == [True] * 3
+        assert [part.equals(content(n)) for n, part in enumerate(parts.load(3))] == [True] * 3
         parts.remove()
     assert not (tmp_path / "parts").exists()
 
@@ -196,7 +233,7 @@ def test_a_checkpoint_gives_back_what_it_was_given(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_job_starts_empty(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "parts", "job") as parts:
         parts.claim()
-        parts.save(0, table(0))
+        parts.save(0, content(0))
     with Checkpoint(tmp_path / "parts", "another") as parts:
         assert parts.done() == 1
         assert (parts.claim(), parts.done()) == (True, 0)
@@ -213,15 +250,15 @@ def test_a_damaged_part_counts_as_not_there(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "parts", "job") as parts:
         parts.claim()
         for index in range(3):
-            parts.save(index, table(index))
-        path = tmp_path / "parts" / "part-000001.arrow"
+            parts.save(index, content(index))
+        path = tmp_path / "parts" / "part-000001.parquet"
         path.write_bytes(path.read_bytes()[:-20])
         assert parts.done() == 1
 
 
 def test_a_checkpoint_belongs_to_one_at_a_time(tmp_path: Path) -> None:
     with Checkpoint(tmp_path / "parts", "job") as parts:
-        parts.save(0, table(0))
+        parts.save(0, content(0))
         with pytest.raises(OutputError, match="another run is writing this output now"):
             Checkpoint(tmp_path / "parts", "another").__enter__()
         assert parts.done() == 1
@@ -275,7 +312,7 @@ def test_threads_are_at_least_one() -> None:
 
 
 def test_a_table_has_the_types_of_the_schema() -> None:
-    schema = row_schema(TARGETS, pa.schema([pa.field("kept", pa.large_string())]))
+    schema = row_schema(TARGETS, POLICY, "both", pa.schema([pa.field("kept", pa.large_string())]))
     words = pl.Enum(["covered", "insufficient_payload"])
     columns: dict[str, pl.Series] = {}
     for field in schema:
@@ -285,10 +322,11 @@ def test_a_table_has_the_types_of_the_schema() -> None:
             columns[field.name] = pl.Series([["one"]])
         elif pa.types.is_floating(field.type):
             columns[field.name] = pl.Series([0.5], dtype=pl.Float32)
+        elif pa.types.is_boolean(field.type):
+            columns[field.name] = pl.Series([True])
         else:
             columns[field.name] = pl.Series(["W1"])
-    kept = pa.table({"kept": columns.pop("kept").to_list()})
-    made = to_table(pl.DataFrame(columns), kept, schema)
+    made = to_table(columns | {"kept": pa.chunked_array([["W1"]])}, schema)
     assert made.schema.equals(schema, check_metadata=True)
     assert made["kept"].to_pylist() == ["W1"]
     assert made["segment"].to_pylist() == ["covered"]
@@ -347,8 +385,8 @@ def test_an_output_appears_when_it_is_published(
     output_file: Callable[[], OutputFile], tmp_path: Path
 ) -> None:
     with output_file() as file:
-        file.append(table(1))
-        file.append(table(2))
+        file.append(row_group(content(1), table(1).schema))
+        file.append(row_group(content(2), table(2).schema))
         assert [path.name for path in tmp_path.iterdir()] == ["output.tmp"]
         file.finish()
         file.publish()
@@ -361,6 +399,6 @@ def test_an_output_that_fails_leaves_nothing(
     output_file: Callable[[], OutputFile], tmp_path: Path
 ) -> None:
     with pytest.raises(ZeroDivisionError), output_file() as file:
-        file.append(table(1))
+        file.append(row_group(content(1), table(1).schema))
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []

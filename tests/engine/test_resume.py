@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 
 import scorer.engine.job
@@ -19,6 +18,7 @@ from scorer.engine.files import sha256
 from scorer.engine.job import RunRequest
 from scorer.engine.manifest import manifest_path, read_manifest
 from scorer.engine.progress import Silence
+from scorer.engine.rowgroups import RowGroupWriter
 from scorer.engine.run import run
 from scorer.engine.verify import verify
 from scorer.errors import OutputError
@@ -203,7 +203,7 @@ def test_a_second_run_on_the_same_output_is_refused_while_the_first_one_lives(
     assert not request.output.exists()
     held.send_signal(signal.SIGKILL)
     assert held.wait() == -signal.SIGKILL
-    assert "part-000001.arrow" in names(request.output.with_name("out.parquet.parts"))
+    assert "part-000001.parquet" in names(request.output.with_name("out.parquet.parts"))
     manifest = run(request)
     assert (manifest.resumed_rows, manifest.output.sha256) == (2 * WORKS_A_SHARD, undisturbed)
 
@@ -227,7 +227,7 @@ def test_half_written_parts_are_ignored(
     request = request_for()
     stopped(request, 2)
     parts = request.output.with_name("out.parquet.parts")
-    whole = (parts / "part-000001.arrow").read_bytes()
+    whole = (parts / "part-000001.parquet").read_bytes()
     (parts / "part-000002.tmp").write_bytes(whole[: len(whole) // 2])
     (parts / "output.tmp").write_bytes(b"PAR1 and no more")
     manifest = run(request)
@@ -240,7 +240,7 @@ def test_a_changed_part_is_scored_again(
 ) -> None:
     request = request_for()
     stopped(request, 2)
-    part = request.output.with_name("out.parquet.parts") / "part-000001.arrow"
+    part = request.output.with_name("out.parquet.parts") / "part-000001.parquet"
     content = bytearray(part.read_bytes())
     content[len(content) // 2] ^= 1
     part.write_bytes(content)
@@ -254,7 +254,7 @@ def test_swapped_parts_are_scored_again(
     request = request_for()
     stopped(request, 2)
     parts = request.output.with_name("out.parquet.parts")
-    for ending in ("arrow", "sha256"):
+    for ending in ("parquet", "sha256"):
         (parts / f"part-000000.{ending}").rename(parts / "kept")
         (parts / f"part-000001.{ending}").rename(parts / f"part-000000.{ending}")
         (parts / "kept").rename(parts / f"part-000001.{ending}")
@@ -292,7 +292,7 @@ def test_parts_behind_a_gap_are_scored_again(
 ) -> None:
     request = request_for()
     stopped(request, 3)
-    (request.output.with_name("out.parquet.parts") / "part-000001.arrow").unlink()
+    (request.output.with_name("out.parquet.parts") / "part-000001.parquet").unlink()
     manifest = run(request)
     assert (manifest.resumed_rows, manifest.output.sha256) == (WORKS_A_SHARD, undisturbed)
 
@@ -397,14 +397,14 @@ def test_the_old_output_keeps_its_manifest_where_the_new_one_does_not_fit(
     request_for: Callable[..., RunRequest], monkeypatch: pytest.MonkeyPatch, undisturbed: str
 ) -> None:
     run(request_for())
-    close = pq.ParquetWriter.close
+    close = RowGroupWriter.close
 
-    def full(self: pq.ParquetWriter) -> None:
+    def full(self: RowGroupWriter) -> None:
         close(self)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pq.ParquetWriter, "close", full)
+        patch.setattr(RowGroupWriter, "close", full)
         with pytest.raises(OutputError, match="no space left"):
             run(request_for(overwrite=True))
     assert sha256(request_for().output) == undisturbed
@@ -460,7 +460,7 @@ def test_a_full_disk_keeps_the_parts_and_a_rerun_finishes(
     assert second == (
         "Free some and give the same command again: a run goes on from its finished parts."
     )
-    parts = len(list((disk / "out.parquet.parts").glob("*.arrow")))
+    parts = len(list((disk / "out.parquet.parts").glob("*.parquet")))
     assert not manifest_path(request.output).exists()
     mounted("size=8m")
     manifest = run(request)
@@ -491,5 +491,5 @@ def test_duplicate_ids_are_found_before_anything_is_scored(
         Exception, match=r"ids that occur more than once: 1, first: W200 \(2 times\)"
     ):
         run(request_for(frame=frame))
-    assert not list(tmp_path.glob("out.parquet.parts/*.arrow"))
+    assert not list(tmp_path.glob("out.parquet.parts/*.parquet"))
     assert not (tmp_path / "out.parquet").exists()

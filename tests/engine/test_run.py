@@ -83,6 +83,8 @@ def test_the_schema_is_contract_four(whole: tuple[Path, RunManifest]) -> None:
         ("policy_version", word),
         ("score_status", word),
         ("prediction_status", word),
+        ("usable_title", pa.bool_()),
+        *((f"best_{kind}_domain", pa.string()) for kind in [*HEADS, "candidate"]),
     ]
     schema = pq.read_schema(whole[0])
     assert [(field.name, field.type) for field in schema] == expected
@@ -165,7 +167,8 @@ def test_the_manifest_counts_equal_a_recount(whole: tuple[Path, RunManifest]) ->
         ("classification", counts.classification),
     ):
         said = rows[column].cast(pl.String).value_counts()
-        assert dict(said.iter_rows()) == counted
+        assert dict(said.iter_rows()) == {word: n for word, n in counted.items() if n}
+    assert counts.segments == {"covered": 187, "insufficient_payload": 13, "excluded": 0}
     assert list(counts.calls) == TARGETS
     for target in TARGETS:
         what = "flags" if target == "about_ca_topic" else "categories"
@@ -196,6 +199,8 @@ def test_the_manifest_tells_output_source_and_policy(
     assert manifest.resumed_rows == 0
     assert "not ground truth" in manifest.limitations[0]
     assert manifest.software["scorer"] == scorer.__version__
+    assert (manifest.made_by, manifest.frame) == ("run", manifest.sources)
+    assert (manifest.direct, manifest.excluded) == ({}, None)
     assert set(manifest.software) == {"scorer", "polars", "pyarrow", "onnxruntime", "numpy"}
 
 
@@ -270,7 +275,11 @@ def test_a_frame_without_rows_gives_an_empty_valid_output(
     manifest = run(request)
     assert pq.read_schema(request.output).equals(pq.read_schema(whole[0]), check_metadata=True)
     assert pq.read_metadata(request.output).num_rows == 0
-    assert manifest.counts.segments == {"covered": 0, "insufficient_payload": 0}
+    assert manifest.counts.segments == {
+        "covered": 0,
+        "insufficient_payload": 0,
+        "excluded": 0,
+    }
     assert manifest.counts.classification == {}
     assert manifest.counts.calls["metaresearch"] == dict.fromkeys(
         [*HEADS, "candidate", "consensus"], 0
@@ -296,7 +305,7 @@ def test_kept_columns_stand_at_the_end_unchanged(
     request = request_for(keep=("doi", "year"))
     run(request)
     there, frame = pl.read_parquet(request.output), pl.read_parquet(tiny_frame)
-    assert there.columns[-3:] == ["prediction_status", "doi", "year"]
+    assert there.columns[-3:] == ["best_candidate_domain", "doi", "year"]
     assert there["doi"].equals(frame["doi"])
     assert there["year"].equals(frame["year"])
     assert [check.name for check in verify(request.output) if check.offending] == []
@@ -370,7 +379,7 @@ def test_a_column_kept_twice_is_carried_once_or_refused(
         run(request)
     except UsageError:
         return
-    assert pl.read_parquet(request.output).columns[-2:] == ["prediction_status", "doi"]
+    assert pl.read_parquet(request.output).columns[-2:] == ["best_candidate_domain", "doi"]
 
 
 def test_a_kept_column_that_is_not_there_is_refused(
@@ -407,7 +416,9 @@ def test_an_immature_bundle_is_refused(
     lines = str(refused.value).splitlines()
     assert lines[0].endswith(": its maturity gate has not passed (still moves).")
     assert lines[0].startswith("tiny@")
-    assert lines[1] == "Use a bundle whose gate has passed: scorer models"
+    assert lines[1] == (
+        "Use a bundle whose gate has passed (scorer models), or --baseline: scores, no calls."
+    )
     assert refused.value.exit_code == 5
     assert list(request_for().output.parent.glob("out.parquet*")) == []
 
@@ -468,7 +479,7 @@ def test_a_frame_with_a_damaged_page_keeps_the_parts_before_it(
     with pytest.raises(InputError) as refused:
         run(request_for(frame=frame, threads=1))
     parts = tmp_path / "out.parquet.parts"
-    assert (parts / "part-000002.arrow").is_file()
+    assert (parts / "part-000002.parquet").is_file()
     assert not request_for().output.exists()
     first, second = str(refused.value).splitlines()
     assert first.startswith("damaged.parquet: damaged near row 20 (")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from typer.main import get_command
 import scorer
 from scorer.cli.app import app
 from scorer.engine.batch import score_batch
+from scorer.engine.call import CallRequest, call
 from scorer.engine.job import RunRequest, default_policy
 from scorer.engine.rows import row_schema, to_table
 from scorer.policy.policy import Policy
@@ -98,10 +98,10 @@ def test_a_column_that_is_not_there_has_no_say(student: Student, policy: Policy)
 
 def test_an_empty_batch_gives_no_rows_in_the_full_schema(student: Student, policy: Policy) -> None:
     rows = score_batch(pl.DataFrame(schema={"id": pl.String, "title": pl.String}), student, policy)
-    schema = row_schema(student.manifest.targets)
+    schema = row_schema(student.manifest.targets, policy, "both")
     assert rows.height == 0
-    assert rows.columns == schema.names
-    assert to_table(rows, pa.table({}), schema).num_rows == 0
+    assert sorted(rows.columns) == sorted(schema.names)
+    assert to_table(rows.to_dict(), schema).num_rows == 0
 
 
 def test_the_inputs_are_left_as_they_were(
@@ -127,7 +127,8 @@ def test_an_immature_student_makes_no_call(
     student = load_student(immature_bundle)
     frame = read_frame(tiny_frame, student)
     rows = score_batch(frame, student, default_policy(student))
-    assert rows.columns == row_schema(student.manifest.targets).names
+    schema = row_schema(student.manifest.targets, default_policy(student), "both")
+    assert sorted(rows.columns) == sorted(schema.names)
     lists = [name for name, kind in rows.schema.items() if kind == pl.List(pl.String)]
     assert len(lists) == 8
     assert [rows[name].null_count() for name in lists] == [rows.height] * 8
@@ -137,7 +138,7 @@ def test_an_immature_student_makes_no_call(
     assert rows["classification"].unique().to_list() == ["score_only"]
     assert rows["prediction_status"].unique().to_list() == [STAMP]
     assert rows["score_gemma_metaresearch"].null_count() == 0
-    assert to_table(rows, pa.table({}), row_schema(student.manifest.targets)).num_rows == 200
+    assert to_table(rows.to_dict(), schema).num_rows == 200
 
 
 @pytest.mark.parametrize("mode", ["both", "candidate", "consensus"])
@@ -157,11 +158,17 @@ def test_a_frame_that_says_it_was_validated_is_stamped_all_the_same(
 
 
 def test_no_parameter_of_the_library_speaks_of_the_stamp() -> None:
-    assert list(inspect.signature(score_batch).parameters) == ["frame", "student", "policy", "mode"]
+    assert list(inspect.signature(score_batch).parameters) == [
+        *("frame", "student", "policy", "mode", "direct", "excluded"),
+    ]
     assert list(inspect.signature(scorer.run).parameters) == ["request", "progress"]
+    assert list(inspect.signature(call).parameters) == ["request", "progress"]
     assert [field.name for field in fields(RunRequest)] == [
-        *("frame", "output", "model", "policy", "mode", "keep", "mapping", "limit", "threads"),
-        "overwrite",
+        *("frame", "output", "model", "policy", "mode", "direct", "exclude_ids", "baseline"),
+        *("keep", "mapping", "limit", "threads", "overwrite"),
+    ]
+    assert [field.name for field in fields(CallRequest)] == [
+        *("scores", "policy", "output", "mode", "direct", "exclude_ids", "threads", "overwrite"),
     ]
 
 

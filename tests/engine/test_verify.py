@@ -27,6 +27,7 @@ SCHEMA = "columns and types are those of the contract"
 STAMPED = f"every row says {STAMP}"
 VERSIONS = "every row says which model, policy and status"
 SCORES = "scores are finite and in [0, 1]"
+SEGMENTS = "segments follow from titles, and from exclusion"
 UNION = "candidate is the union of the heads"
 INTERSECTION = "consensus is the intersection of the heads"
 CALLS = "calls follow from scores and policy"
@@ -51,8 +52,9 @@ def damaged(scored: Path, tmp_path: Path) -> Callable[..., Path]:
         content = json.loads(manifest_path(scored).read_text())
         content["output"] |= {"size": path.stat().st_size, "sha256": sha256(path)}
         if recount:
-            tally = Tally(read_manifest(scored).targets)
-            tally.add(table)
+            said = read_manifest(scored)
+            tally = Tally(said.targets, said.mode)
+            tally.add(table, table.num_rows)
             content["counts"] = tally.counts().model_dump(mode="json")
         manifest_path(path).write_text(json.dumps(content | changes))
         return path
@@ -102,6 +104,7 @@ def test_a_good_file_passes_every_check(scored: Path) -> None:
         STAMPED,
         VERSIONS,
         SCORES,
+        SEGMENTS,
         UNION,
         INTERSECTION,
         CALLS,
@@ -228,9 +231,8 @@ def test_a_dropped_call_is_caught(damaged: Callable[..., Path], scored: Path) ->
             )
         return table
 
-    where = [f"row {row} (id W{row + 1})"]
-    # The domain that stood beside the dropped call now stands alone.
-    assert failing(damaged(damage)) == {CALLS: where, AXES: where}
+    # The domain beside it follows from the call that the score makes: the row's only fault is one.
+    assert failing(damaged(damage)) == {CALLS: [f"row {row} (id W{row + 1})"]}
 
 
 def test_a_call_that_no_threshold_makes_is_caught(
