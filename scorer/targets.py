@@ -72,8 +72,7 @@ class Targets(Strict):
         for kind, names in (("heads", heads), ("targets", targets)):
             if len(set(names)) != len(names):
                 raise ValueError(f"{kind} must have distinct names")
-        columns = [score_column(h, t.name) for h in heads for t in self.binary]
-        if len(set(columns)) != len(columns):
+        if len(set(self.score_columns)) != len(self.score_columns):
             raise ValueError("names of heads and targets make the same score column twice")
         if "binary" in [axis.name for axis in self.axes]:
             raise ValueError("no axis may be named binary")
@@ -99,6 +98,11 @@ class Targets(Strict):
     def binary_names(self) -> list[str]:
         """Names of the categories, then of the flags."""
         return [target.name for target in self.binary]
+
+    @property
+    def score_columns(self) -> list[str]:
+        """Names of the score columns, in the order of every output."""
+        return [score_column(h, t) for h in self.head_names for t in self.binary_names]
 
     @property
     def categories(self) -> list[str]:

@@ -1,17 +1,16 @@
 """The heart: a batch of works in, a batch of finished rows out. Pure: no I/O, no state."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from scorer.frame.contract import text
 from scorer.frame.text import longer_than_ten
-from scorer.policy.calls import (
-    COVERED,
-    SEGMENT,
-    Mode,
-    call_columns,
-    choose_axes,
-    score_only_columns,
-)
+from scorer.labels.direct import DirectLabels
+from scorer.labels.excluded import ExcludedWorks
+from scorer.policy.axes import choose_axes
+from scorer.policy.calls import COVERED, EXCLUDED, SEGMENT, Mode
+from scorer.policy.columns import call_columns, score_only_columns
 from scorer.policy.policy import Policy
 from scorer.status import STAMP, score_status
 from scorer.student.bundle import Student
@@ -20,22 +19,31 @@ from scorer.targets import INSUFFICIENT_PAYLOAD, Targets, score_column
 
 
 def score_batch(
-    frame: pl.DataFrame, student: Student, policy: Policy, mode: Mode = "both"
+    frame: pl.DataFrame,
+    student: Student,
+    policy: Policy,
+    mode: Mode = "both",
+    *,
+    direct: Mapping[str, DirectLabels] | None = None,
+    excluded: ExcludedWorks | None = None,
 ) -> pl.DataFrame:
     """Return the rows of contract 4 for a batch of contract 1, in the same order.
 
     `frame`: `id` (String) and `title` (String), and what else the student reads. A null is a
     missing value; a column that is not there is unknown, and has no say. Where the student is not
-    mature, the rows hold scores only.
+    mature, the rows hold scores only. `direct`: head -> its labels, where the policy's entries say
+    so; `excluded`: works that are scored but never called.
     """
     targets = student.manifest.targets
     scores = student.score(frame)
-    columns = score_columns(frame, scores, targets)
+    columns = score_columns(frame, scores, targets, excluded)
     mature = student.manifest.maturity.passed
     if mature:
-        calls = call_columns(columns, choose_axes(scores.axes, targets), targets, policy, mode)
+        given = {head: labels.of(frame["id"]) for head, labels in (direct or {}).items()}
+        choices = choose_axes(scores.axes, targets)
+        calls = call_columns(columns, choices, targets, policy, mode=mode, given=given)
     else:
-        calls = score_only_columns(columns, targets)
+        calls = score_only_columns(columns, targets, policy, mode)
     return columns.hstack(calls).with_columns(
         constant("model_version", student.version),
         constant("policy_version", policy.version),
@@ -44,14 +52,16 @@ def score_batch(
     )
 
 
-def score_columns(frame: pl.DataFrame, scores: Scores, targets: Targets) -> pl.DataFrame:
-    """Return `id`, `segment` and the score columns."""
-    covered = longer_than_ten(text(frame, "title"))
-    segment = pl.when(covered).then(pl.lit(COVERED)).otherwise(pl.lit(INSUFFICIENT_PAYLOAD))
+def score_columns(
+    frame: pl.DataFrame, scores: Scores, targets: Targets, excluded: ExcludedWorks | None
+) -> pl.DataFrame:
+    """Return `id`, `segment`, `usable_title` and the score columns."""
+    usable = longer_than_ten(text(frame, "title"))
     return pl.DataFrame(
         [
             frame["id"],
-            pl.select(segment.cast(SEGMENT).alias("segment")).to_series(),
+            segments(frame["id"], usable, excluded),
+            usable.alias("usable_title"),
             *(
                 pl.Series(score_column(head, target), scores.binary[head][:, place])
                 for head in targets.head_names
@@ -59,6 +69,15 @@ def score_columns(frame: pl.DataFrame, scores: Scores, targets: Targets) -> pl.D
             ),
         ]
     )
+
+
+def segments(ids: pl.Series, usable: pl.Series, excluded: ExcludedWorks | None) -> pl.Series:
+    """Return each work's segment: what is excluded is so whatever its title."""
+    segment = pl.when(usable).then(pl.lit(COVERED)).otherwise(pl.lit(INSUFFICIENT_PAYLOAD))
+    if excluded is not None:
+        listed = pl.Series(excluded.among(ids))
+        segment = pl.when(listed).then(pl.lit(EXCLUDED)).otherwise(segment)
+    return pl.select(segment.cast(SEGMENT).alias("segment")).to_series()
 
 
 def constant(name: str, value: str) -> pl.Expr:

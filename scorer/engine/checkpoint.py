@@ -1,8 +1,9 @@
 """Finished parts on disk, so that an interrupted run goes on where it stopped.
 
-A part is an Arrow file in `<output>.parts/`, complete or absent: it is written under another name,
-forced to disk, then renamed. The folder belongs to one job, told by a fingerprint of all that
-decides its bytes, and to one process at a time, told by a lock that dies with the process.
+A part is a Parquet file of one row group in `<output>.parts/`, complete or absent: it is written
+under another name, forced to disk, then renamed. The folder belongs to one job, told by a
+fingerprint of all that decides its bytes, and to one process at a time, told by a lock that dies
+with the process.
 """
 
 import hashlib
@@ -27,9 +28,7 @@ else:
 _JOB: Final = "job"
 _LOCK: Final = "lock"
 # What may lie in the folder; where anything else does, the folder is somebody's own.
-_OURS: Final = re.compile(r"job|lock|output\.tmp|part-\d{6}\.(arrow|sha256|tmp)|\.job\..*")
-# Fast, and a third of the size: little disk is part of the deal.
-_CODEC: Final = pa.ipc.IpcWriteOptions(compression="lz4")
+_OURS: Final = re.compile(r"job|lock|output\.tmp|part-\d{6}\.(parquet|sha256|tmp)|\.job\..*")
 
 
 class Checkpoint:
@@ -82,14 +81,10 @@ class Checkpoint:
             count += 1
         return count
 
-    def save(self, index: int, part: pa.Table) -> None:
+    def save(self, index: int, content: pa.Buffer) -> None:
         """Write one part; raise `OutputError` where the disk refuses."""
         path = self._path(index)
         waiting = path.with_suffix(".tmp")
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, part.schema, options=_CODEC) as writer:
-            writer.write_table(part)
-        content = sink.getvalue()
         with told(path):
             path.with_suffix(".sha256").write_text(_digest(index, content))
             with waiting.open("wb") as file:
@@ -98,11 +93,10 @@ class Checkpoint:
                 os.fsync(file.fileno())
             waiting.replace(path)
 
-    def load(self, count: int) -> Iterator[pa.Table]:
+    def load(self, count: int) -> Iterator[pa.Buffer]:
         """Yield the first `count` parts."""
         for index in range(count):
-            with pa.memory_map(str(self._path(index))) as file:
-                yield pa.ipc.open_file(file).read_all()
+            yield pa.py_buffer(self._path(index).read_bytes())
 
     def remove(self) -> None:
         """Delete the parts; the output has taken their place."""
@@ -111,7 +105,7 @@ class Checkpoint:
             self.folder.rmdir()
 
     def _path(self, index: int) -> Path:
-        return self.folder / f"part-{index:06d}.arrow"
+        return self.folder / f"part-{index:06d}.parquet"
 
     def _empty(self, *, but: tuple[str, ...]) -> None:
         """Remove the checkpoint's own files, nothing else."""
@@ -130,7 +124,7 @@ class Checkpoint:
             return False
 
     def _any(self) -> bool:
-        return any(self.folder.glob("part-*.arrow"))
+        return any(self.folder.glob("part-*.parquet"))
 
 
 def _digest(index: int, content: pa.Buffer) -> str:

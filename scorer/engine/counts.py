@@ -1,34 +1,49 @@
 """Counting what rows say, part by part; the manifest and the summary show the sums."""
 
 from collections import Counter
+from collections.abc import Mapping
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.engine.manifest import Counts
-from scorer.policy.calls import CANDIDATE, CONSENSUS
+from scorer.policy.calls import SEGMENT, WHATS, Mode, kinds
 from scorer.targets import INSUFFICIENT_PAYLOAD, Targets
 
 
 class Tally:
     """Sums over parts."""
 
-    def __init__(self, targets: Targets) -> None:
+    def __init__(self, targets: Targets, mode: Mode) -> None:
         """Start at zero."""
         self._targets = targets
-        self._kinds = [*targets.head_names, CANDIDATE, CONSENSUS]
+        self._kinds = kinds(targets, mode)
         self._rows = 0
         self._words: dict[str, Counter[str]] = {"segment": Counter(), "classification": Counter()}
         self._calls: dict[str, Counter[str]] = {kind: Counter() for kind in self._kinds}
 
-    def add(self, part: pa.Table) -> None:
-        """Count a part in the schema of the output."""
-        self._rows += part.num_rows
+    @property
+    def rows(self) -> int:
+        """Rows counted so far."""
+        return self._rows
+
+    def add(self, columns: Mapping[str, pa.ChunkedArray], rows: int) -> None:
+        """Count a part: its columns in the schema of the output, and how many rows it has."""
+        self._rows += rows
         for name, counter in self._words.items():
-            counter.update(_counted(part[name]))
+            counter.update(_counted(columns[name]))
         for kind, counter in self._calls.items():
-            for what in ("categories", "flags"):
-                counter.update(_counted(pc.list_flatten(part[f"{kind}_{what}"])))
+            for what in WHATS:
+                counter.update(_counted(pc.list_flatten(columns[f"{kind}_{what}"])))
+
+    def merge(self, other: "Tally") -> None:
+        """Add the sums of other parts."""
+        self._rows += other._rows
+        for name, counter in self._words.items():
+            counter.update(other._words[name])
+        for kind, counter in self._calls.items():
+            counter.update(other._calls[kind])
 
     def counts(self) -> Counts:
         """Return the sums, every target among them."""
@@ -37,19 +52,12 @@ class Tally:
             names = [*names, INSUFFICIENT_PAYLOAD]
         return Counts(
             rows=self._rows,
-            segments={
-                name: self._words["segment"][name] for name in ("covered", INSUFFICIENT_PAYLOAD)
-            },
+            segments={name: self._words["segment"][name] for name in SEGMENT.categories},
             classification=dict(sorted(self._words["classification"].items())),
             calls={name: {kind: self._calls[kind][name] for kind in self._kinds} for name in names},
         )
 
 
-def _counted(values: pa.ChunkedArray) -> dict[str, int]:
-    pairs = pc.value_counts(values)
-    return {
-        str(value): count
-        for value, count in zip(
-            pairs.field("values").to_pylist(), pairs.field("counts").to_pylist(), strict=True
-        )
-    }
+def _counted(values: pa.ChunkedArray | pa.Array) -> dict[str, int]:
+    counted = pl.Series(values).value_counts(name="count")
+    return {str(value): count for value, count in counted.iter_rows()}

@@ -5,20 +5,25 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self, get_args
+from typing import Final, Self
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from scorer.engine.batch import score_batch
+from scorer.engine.decision import Decision, bundle_policy, read_policy
 from scorer.engine.manifest import software
+from scorer.engine.part import Part
+from scorer.engine.place import settled
 from scorer.engine.rows import row_schema, to_table
-from scorer.errors import InputError, PolicyError, RefusedError, UsageError
+from scorer.errors import InputError, RefusedError, UsageError
 from scorer.frame.parquet import Batch, ParquetFrame
 from scorer.policy.calls import Mode
-from scorer.policy.policy import Policy, check_policy, parse_policy
+from scorer.policy.policy import Policy
 from scorer.student import DEFAULT_MODEL
-from scorer.student.bundle import Student, check_hash, find_bundle, load_student
-from scorer.student.manifest import POLICY_FILE, Manifest
+from scorer.student.bundle import Student, find_bundle, load_student
+from scorer.targets import Targets
 
 # Works in a shard, a part and a row group of the output: fixed, since the output's bytes follow
 # from it. Long texts come in smaller shards, to the same memory.
@@ -37,6 +42,12 @@ class RunRequest:
     policy: Path | None = None
     """By default the bundle's own."""
     mode: Mode = "both"
+    direct: Mapping[str, Path] = field(default_factory=dict)
+    """Head -> its labels: they are that head's calls."""
+    exclude_ids: Path | None = None
+    """Works that are scored but never called."""
+    baseline: bool = False
+    """Score with a student whose maturity gate has not passed: scores only, no calls."""
     keep: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict)
     limit: int | None = None
@@ -46,8 +57,7 @@ class RunRequest:
 
     def output_path(self) -> Path:
         """Return where the scored file goes."""
-        output = self.output or Path(f"{self.frame.stem}.scored.parquet")
-        return output.resolve() if output.is_symlink() else output
+        return settled(self.output or Path(f"{self.frame.stem}.scored.parquet"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +66,25 @@ class Job:
 
     request: RunRequest
     student: Student
-    policy: Policy
+    decision: Decision
     frame: ParquetFrame
     schema: pa.Schema
 
     @classmethod
     def prepare(cls, request: RunRequest) -> Self:
         """Open and check all that the request names; raise the `ScorerError` that fits."""
-        if request.mode not in get_args(Mode):
-            raise UsageError(f"mode {request.mode}: expected one of {', '.join(get_args(Mode))}.")
         if request.limit is not None and request.limit < 0:
             raise UsageError(f"limit {request.limit}: expected 0 or more works.")
         student = load_student(find_bundle(request.model))
-        targets, maturity = student.manifest.targets, student.manifest.maturity
-        policy = load_policy(request.policy, student.folder, student.manifest)
-        if not maturity.passed:
-            raise RefusedError(
-                f"{student.version}: its maturity gate has not passed ({maturity.note}).\n"
-                "Use a bundle whose gate has passed: scorer models"
-            )
+        _check_maturity(student, request)
+        targets = student.manifest.targets
+        decision = Decision.prepare(
+            targets,
+            read_policy(request.policy, targets) if request.policy else default_policy(student),
+            mode=request.mode,
+            direct=request.direct,
+            exclude_ids=request.exclude_ids,
+        )
         wanted = ["id", "title", *student.manifest.encoder.fields()]
         if "abstract" in wanted:
             wanted.append("abstract_inverted_index")
@@ -84,7 +94,13 @@ class Job:
             mapping=request.mapping,
             keep=tuple(dict.fromkeys(request.keep)),
         )
-        return cls(request, student, policy, frame, row_schema(targets, frame.kept_schema()))
+        schema = row_schema(targets, decision.policy, request.mode, frame.kept_schema())
+        return cls(request, student, decision, frame, schema)
+
+    @property
+    def targets(self) -> Targets:
+        """What the student scores."""
+        return self.student.manifest.targets
 
     @property
     def works(self) -> int:
@@ -113,21 +129,35 @@ class Job:
         rows = self.works_a_shard
         return self.frame.batches(rows, start=done * rows, limit=self.request.limit)
 
-    def part(self, shard: Batch) -> pa.Table:
-        """Score and call one shard; the same shard gives the same table anywhere."""
+    def part(self, shard: Batch) -> Part:
+        """Score and call one shard; the same shard gives the same bytes anywhere."""
+        decision = self.decision
         try:
-            rows = score_batch(shard.frame, self.student, self.policy, self.request.mode)
+            rows = score_batch(
+                shard.frame,
+                self.student,
+                decision.policy,
+                decision.mode,
+                direct=decision.direct,
+                excluded=decision.excluded,
+            )
         except InputError as error:
             raise InputError(f"{self.request.frame.name}: {error}") from error
-        return to_table(rows, shard.kept, self.schema)
+        kept = dict(zip(shard.kept.column_names, shard.kept.columns, strict=True))
+        return Part.of(to_table(rows.to_dict() | kept, self.schema), self.targets, decision.mode)
+
+    def known_part(self, content: pa.Buffer) -> Part:
+        """Take over a part of an earlier run; its works count as looked up."""
+        ids = pq.read_table(pa.BufferReader(content), columns=["id"])["id"]
+        self.decision.look_up(pl.Series(ids))
+        return Part.of_bytes(content, self.targets, self.decision.mode)
 
     def fingerprint(self) -> str:
         """Return a hash of all that decides the output's bytes."""
         content = {
             "frame": [str(self.request.frame.resolve()), *self.frame.stamp],
             "model": self.student.version,
-            "policy": self.policy.version,
-            "mode": self.request.mode,
+            "decision": self.decision.fingerprint(),
             "keep": self.request.keep,
             "mapping": dict(self.request.mapping),
             "limit": self.request.limit,
@@ -137,22 +167,25 @@ class Job:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def _check_maturity(student: Student, request: RunRequest) -> None:
+    maturity = student.manifest.maturity
+    if not maturity.passed and not request.baseline:
+        raise RefusedError(
+            f"{student.version}: its maturity gate has not passed ({maturity.note}).\n"
+            "Use a bundle whose gate has passed (scorer models), or --baseline: scores, no calls."
+        )
+    if not maturity.passed and (request.direct or request.exclude_ids or request.policy):
+        raise UsageError(
+            "--baseline makes no calls, so --policy, --direct and --exclude-ids have nothing to "
+            "decide.\nLeave them out."
+        )
+    if maturity.passed and request.baseline:
+        raise UsageError(
+            f"--baseline is for students before maturity; the gate of {student.version} has "
+            "passed.\nLeave it out."
+        )
+
+
 def default_policy(student: Student) -> Policy:
     """Return the policy that came with the bundle."""
-    return load_policy(None, student.folder, student.manifest)
-
-
-def load_policy(path: Path | None, bundle: Path, manifest: Manifest) -> Policy:
-    """Return a policy from a file, or the bundle's own; raise where it is for another bundle."""
-    where = path or bundle / POLICY_FILE
-    if path is None:
-        check_hash(bundle, manifest, POLICY_FILE)
-    try:
-        content = where.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise PolicyError(f"{where}: no such file. Check the path.") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{where}: cannot be read as a policy ({error}).") from error
-    policy = parse_policy(content, str(where))
-    check_policy(policy, manifest.targets, str(where))
-    return policy
+    return bundle_policy(student.folder, student.manifest)

@@ -4,6 +4,7 @@ Threads suffice: splitting, look-ups, sums and scores run in Arrow, Polars, nump
 which let go of the interpreter while they work.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,6 +12,13 @@ from typing import TypeVar
 
 Shard = TypeVar("Shard")
 Part = TypeVar("Part")
+
+
+def usable_threads() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def in_order(

@@ -2,11 +2,12 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 import scorer
+from scorer.engine.files import sha256 as file_sha256
 from scorer.errors import InputError
 from scorer.policy.calls import Mode
 from scorer.policy.policy import Policy
@@ -25,12 +26,39 @@ class Source(Strict):
     sha256: str
 
 
+class DirectSource(Strict):
+    """Labels that were given for a head: its calls are direct."""
+
+    name: str
+    size: int
+    sha256: str
+    labels: int
+    works_without_label: int
+    """Works of the frame that the file lacks: that head makes no call for them."""
+    labels_without_work: int
+
+
+class ExcludedSource(Strict):
+    """Works that were asked to be scored but not called."""
+
+    name: str
+    size: int
+    sha256: str
+    ids: int
+    ids_without_work: int
+
+
 class Output(Strict):
     """The file that was written."""
 
     name: str
     size: int
     sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """Describe a finished file."""
+        return cls(name=path.name, size=path.stat().st_size, sha256=file_sha256(path))
 
 
 class Counts(Strict):
@@ -57,7 +85,15 @@ class RunManifest(Strict):
     mode: Mode
     counts: Counts
     output: Output
+    made_by: Literal["run", "call"] = "run"
+    """What wrote the file: `run` from a frame, or `call` from a scored file."""
     sources: tuple[Source, ...]
+    """What was read: the frame, or the scored file."""
+    frame: tuple[Source, ...]
+    """The frame that the scores come from: for `run` the same as `sources`."""
+    direct: dict[str, DirectSource] = Field(default_factory=dict)
+    """Head -> the labels that are its calls."""
+    excluded: ExcludedSource | None = None
     columns: dict[str, str]
     """Contract column -> where it was found in the source."""
     columns_not_found: tuple[str, ...]

@@ -7,15 +7,9 @@ from types import TracebackType
 from typing import Final, Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from scorer.engine.files import told
-
-# Score columns hold few distinct values (sigmoids of integers): dictionary pages, then zstd at its
-# fastest level. Chosen by measurement, see benchmarks/README.md.
-_COMPRESSION: Final = "zstd"
-_LEVEL: Final = 1
-
+from scorer.engine.rowgroups import RowGroup, RowGroupWriter
 
 WAITING: Final = "output.tmp"
 
@@ -28,14 +22,8 @@ class OutputFile:
         self._path = path
         self._waiting = folder / WAITING
         with told(path):
-            self._waiting.touch()  # pyarrow's own refusals say less
-            self._writer = pq.ParquetWriter(
-                self._waiting,
-                schema,
-                compression=_COMPRESSION,
-                compression_level=_LEVEL,
-                write_statistics=[schema.names[0]],  # of ids: to find a work by
-            )
+            self._file = self._waiting.open("wb")
+            self._writer = RowGroupWriter(self._file, schema)
 
     def __enter__(self) -> Self:
         """Return the file."""
@@ -49,22 +37,23 @@ class OutputFile:
     ) -> None:
         """Remove what was not published."""
         if error is not None:
-            # The disk may be full, or the folder gone: the first error is the one to tell.
+            # The disk may be full: the first error is the one to tell, not that of closing.
             with suppress(OSError):
-                self._writer.close()
+                self._file.close()
             self._waiting.unlink(missing_ok=True)
 
-    def append(self, part: pa.Table) -> None:
+    def append(self, part: RowGroup) -> None:
         """Write one part as one row group."""
         with told(self._path):
-            self._writer.write_table(part, row_group_size=max(1, part.num_rows))
+            self._writer.add(part)
 
     def finish(self) -> None:
         """Complete the file and force it to disk, still under its other name."""
         with told(self._path):
             self._writer.close()
-            with self._waiting.open("rb+") as file:
-                os.fsync(file.fileno())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
 
     def publish(self) -> None:
         """Put the finished file in place."""

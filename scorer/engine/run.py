@@ -1,6 +1,5 @@
 """`scorer run`: from a frame file to a scored file and its manifest."""
 
-import os
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.counts import Tally
 from scorer.engine.files import sha256, told, write_atomically
 from scorer.engine.job import Job, RunRequest
-from scorer.engine.local import in_order
+from scorer.engine.local import in_order, usable_threads
 from scorer.engine.manifest import (
     Output,
     RunManifest,
@@ -20,8 +19,10 @@ from scorer.engine.manifest import (
     software,
 )
 from scorer.engine.output import OutputFile
+from scorer.engine.place import check_place, exists_already
 from scorer.engine.progress import Progress, Silence
-from scorer.errors import InputError, OutputError, UsageError
+from scorer.engine.rowgroups import row_group
+from scorer.errors import InputError, OutputError
 from scorer.frame.ids import check_ids
 from scorer.status import score_status
 
@@ -34,7 +35,7 @@ def run(request: RunRequest, progress: Progress | None = None) -> RunManifest:
     """
     progress = progress or Silence()
     clock = _Clock()
-    _check_place(request)
+    check_place(request.output_path(), request.frame)
     job = Job.prepare(request)
     output = request.output_path()
     with Checkpoint(output.with_name(output.name + ".parts"), job.fingerprint()) as parts:
@@ -60,11 +61,11 @@ class _Clock:
 
 def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> RunManifest:
     """Write the output; return its manifest, which is still to be written."""
-    request, student, output = job.request, job.student, job.request.output_path()
-    tally = Tally(student.manifest.targets)
+    request, output = job.request, job.request.output_path()
+    tally = Tally(job.targets, job.decision.mode)
     with ThreadPoolExecutor(1) as aside, OutputFile(output, parts.folder, job.schema) as file:
         source_hash = aside.submit(sha256, request.frame)
-        resumed = _take_over(parts, file, tally)
+        resumed = _take_over(job, parts, file, tally)
         if resumed:
             progress.note(f"{resumed:,} works were scored before; going on from there.")
         else:
@@ -72,33 +73,36 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         progress.start(job.works, resumed)
         _score(job, parts, file, tally, progress)
         source = _source(job, source_hash)
-        if tally.counts().rows != job.works:
+        if tally.rows != job.works:
             raise OutputError(
-                f"{parts.folder}: the parts hold {tally.counts().rows:,} works, the frame has "
+                f"{parts.folder}: the parts hold {tally.rows:,} works, the frame has "
                 f"{job.works:,}; nothing was written.\nDelete that folder and start again."
             )
         file.finish()
         with told(output):
             manifest_path(output).unlink(missing_ok=True)
         file.publish()
-    output_file = Output(name=output.name, size=output.stat().st_size, sha256=sha256(output))
     seconds = time.perf_counter() - clock.began
+    student = job.student.manifest
     return RunManifest(
-        score_status=score_status(student.version, mature=student.manifest.maturity.passed),
+        score_status=score_status(student.version, mature=student.maturity.passed),
         model_version=student.version,
-        model_licence=student.manifest.licence,
-        attribution=student.manifest.training.attribution,
-        policy_version=job.policy.version,
+        model_licence=student.licence,
+        attribution=student.training.attribution,
+        policy_version=job.decision.policy.version,
         mode=request.mode,
         counts=tally.counts(),
-        output=output_file,
+        output=Output.of(output),
         sources=(source,),
+        frame=(source,),
+        direct=job.decision.direct_sources(job.works),
+        excluded=job.decision.excluded_source(),
         columns=dict(job.frame.columns),
         columns_not_found=tuple(job.columns_not_found()),
         kept=tuple(job.frame.kept_schema().names),
         limit=request.limit,
-        targets=student.manifest.targets,
-        policy=job.policy,
+        targets=student.targets,
+        policy=job.decision.policy,
         job=job.fingerprint(),
         software=software(),
         started=clock.started.isoformat(timespec="seconds"),
@@ -106,28 +110,6 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         works_a_second=round((job.works - resumed) / seconds, 1),
         resumed_rows=resumed,
     )
-
-
-def usable_threads() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _check_place(request: RunRequest) -> None:
-    """Raise unless the output can lie where it should, apart from what lies there already."""
-    output = request.output_path()
-    if output.is_dir():
-        raise OutputError(f"{output}: a folder; name the file to write, for instance with -o.")
-    if output.exists() and not output.is_file():
-        raise OutputError(f"{output}: not a plain file, so it is not replaced. Choose another -o.")
-    if not output.parent.is_dir():
-        raise OutputError(
-            f"{output.parent}: no such folder. Make it first, or choose -o elsewhere."
-        )
-    if output.exists() and request.frame.exists() and output.samefile(request.frame):
-        raise UsageError(f"{output}: the frame itself cannot be the output. Choose another -o.")
 
 
 def _check_output(request: RunRequest, parts: Checkpoint) -> None:
@@ -140,19 +122,16 @@ def _check_output(request: RunRequest, parts: Checkpoint) -> None:
     if finished and parts.job() == read_manifest(output).job:
         parts.remove()  # the run ended, and was cut off while it cleared up
     if finished or parts.job() is None:
-        raise OutputError(
-            f"{output}: exists already. Choose another output with -o, or say --overwrite."
-        )
+        raise exists_already(output)
 
 
-def _take_over(parts: Checkpoint, file: OutputFile, tally: Tally) -> int:
+def _take_over(job: Job, parts: Checkpoint, file: OutputFile, tally: Tally) -> int:
     """Take over the parts of an earlier run; return how many works they hold."""
-    works = 0
-    for part in parts.load(parts.done()):
-        file.append(part)
-        tally.add(part)
-        works += part.num_rows
-    return works
+    for content in parts.load(parts.done()):
+        part = job.known_part(content)
+        file.append(row_group(part.content, job.schema))
+        tally.merge(part.tally)
+    return tally.rows
 
 
 def _score(job: Job, parts: Checkpoint, file: OutputFile, tally: Tally, progress: Progress) -> None:
@@ -160,10 +139,10 @@ def _score(job: Job, parts: Checkpoint, file: OutputFile, tally: Tally, progress
     done = parts.done()
     scored = in_order(job.part, job.shards(done), job.request.threads or usable_threads())
     for index, part in enumerate(scored, start=done):
-        parts.save(index, part)
-        file.append(part)
-        tally.add(part)
-        progress.advance(part.num_rows)
+        parts.save(index, part.content)
+        file.append(row_group(part.content, job.schema))
+        tally.merge(part.tally)
+        progress.advance(part.tally.rows)
 
 
 def _source(job: Job, source_hash: "Future[str]") -> Source:

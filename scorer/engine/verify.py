@@ -17,18 +17,24 @@ from scorer.engine.rows import row_schema
 from scorer.errors import InputError
 from scorer.frame.ids import check_ids
 from scorer.frame.parquet import open_parquet
+from scorer.policy.axes import axis_columns, stored_choices
 from scorer.policy.calls import (
     CANDIDATE,
     CONSENSUS,
+    COVERED,
+    EXCLUDED,
     SEGMENT,
+    WHATS,
+    Given,
     call_sets,
     classification,
-    name_lists,
-    review_columns,
-    where_all_agree,
+    kinds,
+    list_columns,
+    sets_of_lists,
 )
+from scorer.policy.review import disagreement, uncertainty
 from scorer.status import LIMITATIONS, STAMP
-from scorer.targets import Targets, score_column
+from scorer.targets import Targets
 
 _ROWS: Final = 1 << 16
 _SHOWN: Final = 5
@@ -97,7 +103,7 @@ def _schema(file: pq.ParquetFile, manifest: RunManifest) -> Iterator[Check]:
         check.add([f"metadata says {found}"])
     yield check
     check = Check("columns and types are those of the contract")
-    expected = row_schema(manifest.targets)
+    expected = row_schema(manifest.targets, manifest.policy, manifest.mode)
     for place, wanted in enumerate(expected):
         there = schema.field(place) if place < len(schema) else None
         if there is None or there.name != wanted.name or there.type != wanted.type:
@@ -126,9 +132,10 @@ def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
             ),
         ),
         (Check("scores are finite and in [0, 1]"), lambda rows: _bad_scores(rows, targets)),
+        (Check("segments follow from titles, and from exclusion"), _bad_segments(manifest)),
     ]
     if scored_only:
-        tests.append((Check("no call is made before maturity"), lambda r: _any_call(r, targets)))
+        tests.append((Check("no call is made before maturity"), lambda r: _any_call(r, manifest)))
     else:
         tests += [
             (
@@ -143,21 +150,23 @@ def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
                 Check("calls follow from scores and policy"),
                 lambda rows: _bad_calls(rows, manifest),
             ),
-            (Check("axes follow from the calls"), lambda rows: _bad_axes(rows, targets)),
+            (Check("axes follow from the calls"), lambda rows: _bad_axes(rows, manifest)),
             (
                 Check("disagreement and uncertainty follow from scores and policy"),
                 lambda rows: _bad_review(rows, manifest),
             ),
         ]
-    tally = Tally(targets)
+    tally = Tally(targets, manifest.mode)
+    contract = row_schema(targets, manifest.policy, manifest.mode)
     start = 0
-    for batch in file.iter_batches(_ROWS, columns=row_schema(targets).names):
+    for batch in file.iter_batches(_ROWS, columns=contract.names):
         part = pa.Table.from_batches([batch])
         part.validate(full=True)  # text that is not UTF-8 must not reach Polars
-        tally.add(part)
+        tally.add(part, part.num_rows)
         rows = pl.from_arrow(part)
         assert isinstance(rows, pl.DataFrame)
         rows = rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
+        rows = rows.with_columns(pl.col("segment").cast(SEGMENT, strict=False))
         for check, test in tests:
             bad = test(rows).fill_null(True).arg_true().head(_SHOWN)
             check.add([f"row {start + at:,} (id {rows['id'][at]})" for at in bad])
@@ -184,15 +193,26 @@ def _ids(path: Path, file: pq.ParquetFile) -> Check:
 
 
 def _bad_scores(rows: pl.DataFrame, targets: Targets) -> pl.Series:
-    columns = [score_column(h, t) for h in targets.head_names for t in targets.binary_names]
-    good = pl.all_horizontal(pl.col(name).is_between(0, 1) for name in columns)
+    good = pl.all_horizontal(pl.col(targets.score_columns).is_between(0, 1))
     return ~rows.select(good.fill_null(False)).to_series()
 
 
-def _any_call(rows: pl.DataFrame, targets: Targets) -> pl.Series:
-    kinds = [*targets.head_names, CANDIDATE, CONSENSUS]
-    columns = [f"{kind}_{what}" for kind in kinds for what in ("categories", "flags")]
-    return rows.select(pl.any_horizontal(pl.col(columns).is_not_null())).to_series()
+def _bad_segments(manifest: RunManifest) -> Callable[[pl.DataFrame], pl.Series]:
+    """Excluded works may have any title; there are none where no list was given."""
+    may_exclude = manifest.excluded is not None
+
+    def bad(rows: pl.DataFrame) -> pl.Series:
+        covered = pl.col("segment") == COVERED
+        excluded = pl.col("segment") == EXCLUDED
+        wrong = pl.when(excluded).then(not may_exclude).otherwise(covered != pl.col("usable_title"))
+        return rows.select(wrong.fill_null(True).alias("bad")).to_series()
+
+    return bad
+
+
+def _any_call(rows: pl.DataFrame, manifest: RunManifest) -> pl.Series:
+    lists = [f"{kind}_{what}" for kind in kinds(manifest.targets, manifest.mode) for what in WHATS]
+    return rows.select(pl.any_horizontal(pl.col(lists).is_not_null())).to_series()
 
 
 def _bad_set(rows: pl.DataFrame, targets: Targets, combination: str) -> pl.Series:
@@ -209,34 +229,52 @@ def _bad_set(rows: pl.DataFrame, targets: Targets, combination: str) -> pl.Serie
 
 
 def _bad_calls(rows: pl.DataFrame, manifest: RunManifest) -> pl.Series:
-    targets = manifest.targets
-    sets = call_sets(rows.with_columns(pl.col("segment").cast(SEGMENT)), targets, manifest.policy)
+    targets, policy, mode = manifest.targets, manifest.policy, manifest.mode
+    sets = call_sets(rows, targets, policy, mode, _given(rows, manifest))
     bad = pl.repeat(False, rows.height, eager=True)
-    for column in sets.columns:
-        derived = name_lists(sets[column], targets, column.rsplit("_", 1)[1])
-        bad |= (derived != rows[column]).fill_null(True)
-    classified = sets.select(classification(manifest.mode).cast(pl.String)).to_series()
+    for name, derived in list_columns(sets, targets).items():
+        bad |= (pl.Series(derived) != rows[name]).fill_null(True)
+    classified = classification(sets, mode).cast(pl.String)
     return bad | (classified != rows["classification"]).fill_null(True)
 
 
-def _bad_axes(rows: pl.DataFrame, targets: Targets) -> pl.Series:
-    """Check that consensus is agreement, and that what depends on a call stands beside it only."""
+def _bad_axes(rows: pl.DataFrame, manifest: RunManifest) -> pl.Series:
+    """Derive the axes anew from the best values; those of direct heads are taken as they are."""
+    targets, given = manifest.targets, _given(rows, manifest)
+    sets = call_sets(rows, targets, manifest.policy, manifest.mode, given)
+    choices = stored_choices(rows, targets)
     bad = pl.repeat(False, rows.height, eager=True)
+    for derived in axis_columns(
+        sets, rows["usable_title"], choices, targets, mode=manifest.mode, given=given
+    ):
+        # A label may name a value beside a category that it lacks; the rows do not say it then.
+        if not (given and derived.name.startswith(f"{CANDIDATE}_")):
+            bad |= ~derived.eq_missing(rows[derived.name])
     for axis in targets.axes:
-        agreed = where_all_agree([rows[f"{head}_{axis.name}"] for head in targets.head_names])
-        bad |= ~agreed.eq_missing(rows[f"{CONSENSUS}_{axis.name}"])
-        for kind in [*targets.head_names, CANDIDATE, CONSENSUS]:
+        for kind in kinds(targets, manifest.mode):
             value = rows[f"{kind}_{axis.name}"]
             bad |= value.is_not_null() & ~value.is_in(list(axis.values))
-            if axis.only_with is not None:
-                called = rows[f"{kind}_categories"].list.contains(axis.only_with)
-                bad |= value.is_not_null() & ~called.fill_null(False)
     return bad
 
 
 def _bad_review(rows: pl.DataFrame, manifest: RunManifest) -> pl.Series:
-    derived = review_columns(rows, manifest.targets, manifest.policy)
+    derived = [uncertainty(rows, manifest.targets, manifest.policy)]
+    if not manifest.direct:  # whether a label was there or said no, the rows do not tell
+        derived.append(disagreement(rows, manifest.targets))
     bad = np.zeros(rows.height, bool)
-    for name in derived.columns:
-        bad |= derived[name].to_numpy() != rows[name].to_numpy()
+    for column in derived:
+        bad |= column.to_numpy() != rows[column.name].to_numpy()
     return pl.Series(bad)
+
+
+def _given(rows: pl.DataFrame, manifest: RunManifest) -> dict[str, Given]:
+    """Return the labels of direct heads, as the rows themselves hold them."""
+    targets = manifest.targets
+    given = {}
+    for head in manifest.direct:
+        categories = sets_of_lists(rows[f"{head}_categories"], targets.categories)
+        flags = sets_of_lists(rows[f"{head}_flags"], targets.flags)
+        said = categories + flags * (1 << len(targets.categories))
+        axes = {axis.name: rows[f"{head}_{axis.name}"] for axis in targets.axes}
+        given[head] = Given(said, said, axes)
+    return given

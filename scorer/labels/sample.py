@@ -1,6 +1,5 @@
 """Reading teachers' labels: one table, or the JSON files that the labelling step writes."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,9 +13,10 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from scorer.errors import InputError, UsageError
-from scorer.frame.contract import NATIVE_NAMES, bare_id, conform, resolve
+from scorer.frame.contract import NATIVE_NAMES, conform, resolve
 from scorer.frame.ids import check_ids
 from scorer.frame.parquet import open_parquet
+from scorer.labels.records import read_records
 from scorer.labels.targets import make_targets
 from scorer.targets import INSUFFICIENT_PAYLOAD, NAME_PATTERN, Head, Targets
 
@@ -94,10 +94,9 @@ def read_label_files(sample: Path, heads: Mapping[str, Path]) -> Labels:
     """
     if not heads:
         raise UsageError("--sample needs at least one --head NAME=FILE.")
-    table = _json_rows(sample, needed=("id", "title"))
+    table = read_records(sample, needed=("id", "title"))
     for head, path in heads.items():
-        said = _json_rows(path, needed=("id", "categories"))
-        _check_ids(said["id"], path.name)
+        said = read_records(path, needed=("id", "categories"))
         strangers = said.join(table, on="id", how="anti")
         if strangers.height:
             raise InputError(
@@ -107,24 +106,6 @@ def read_label_files(sample: Path, heads: Mapping[str, Path]) -> Labels:
         said = said.rename({name: f"{head}_{name}" for name in said.columns if name != "id"})
         table = table.join(said, on="id", how="left", maintain_order="left")
     return _labels(table, sample.name)
-
-
-def _json_rows(path: Path, *, needed: tuple[str, ...]) -> pl.DataFrame:
-    """Read a JSON list of records, their ids as the frame contract has them."""
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise TypeError("it holds something else")
-        table = pl.DataFrame(rows, infer_schema_length=None)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file. Check the path.") from error
-    except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path}: not a JSON list of records ({reason}).") from error
-    for name in needed:
-        if name not in table.columns:
-            raise InputError(f"{path}: no record has {name!r}; each one needs it.")
-    return table.with_columns(bare_id(pl.col("id")))
 
 
 def _labels(table: pl.DataFrame, where: str) -> Labels:

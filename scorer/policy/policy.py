@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, ValidationError
@@ -56,7 +56,17 @@ class Silent(Strict):
     support: Support | None = None
 
 
-Entry = Annotated[Threshold | Quota | Silent, Field(discriminator="kind")]
+class Direct(Strict):
+    """The head's labels were given: they are its calls, without threshold or gate."""
+
+    kind: Literal["direct"] = "direct"
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Of the label file."""
+    support: None = None
+
+
+Entry = Threshold | Quota | Direct | Silent
+_Entry = Annotated[Entry, Field(discriminator="kind")]
 
 
 class Rule(Strict):
@@ -84,7 +94,7 @@ class Policy(Strict):
     schema_version: Literal[1] = SCHEMA_VERSION
     rule: Rule = Rule()
     gates: Gates = Gates()
-    entries: dict[Name, dict[Name, Entry]]
+    entries: dict[Name, dict[Name, _Entry]]
 
     @property
     def version(self) -> str:
@@ -97,11 +107,20 @@ class Policy(Strict):
         content = {"policy_version": self.version, **self.model_dump(mode="json")}
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
-    def entry(self, head: str, target: str) -> Threshold | Quota | Silent:
+    def entry(self, head: str, target: str) -> Entry:
         """Return what decides this head's calls of this target."""
         return self.entries[target][head]
 
-    def of_head(self, head: str) -> Iterator[tuple[str, Threshold | Quota | Silent]]:
+    def direct_heads(self) -> dict[str, str]:
+        """Return the heads whose labels are given: head -> sha256 of the label file."""
+        return {
+            head: entry.sha256
+            for heads in self.entries.values()
+            for head, entry in heads.items()
+            if isinstance(entry, Direct)
+        }
+
+    def of_head(self, head: str) -> Iterator[tuple[str, Entry]]:
         """Yield (target, entry) of one head."""
         for target, heads in self.entries.items():
             yield target, heads[head]
@@ -128,19 +147,44 @@ def parse_policy(text: str, where: str) -> Policy:
     return policy
 
 
+def with_direct(
+    policy: Policy, head: str, sha256: str, targets: Targets, flags: Sequence[str]
+) -> Policy:
+    """Return the policy with a head's labels given by a file that speaks of `flags`."""
+    entries: dict[str, dict[str, Entry]] = {}
+    for target, heads in policy.entries.items():
+        spoken_of = target in flags or target not in targets.flags
+        entry = Direct(sha256=sha256) if spoken_of else Silent(reason="unavailable")
+        entries[target] = {**heads, head: entry}
+    return policy.model_copy(update={"entries": entries})
+
+
 def check_policy(policy: Policy, targets: Targets, where: str) -> None:
     """Raise `PolicyError` unless the policy decides for exactly these heads and targets."""
     _check_names("target", list(policy.entries), targets.binary_names, where)
     for target, heads in policy.entries.items():
         _check_names("head", list(heads), targets.head_names, f"{where}: {target}")
+    _check_direct(policy, targets, where)
     _check_silence(policy, targets, where)
+
+
+def _check_direct(policy: Policy, targets: Targets, where: str) -> None:
+    """Raise `PolicyError` where a head is direct for some targets and learned for others."""
+    for head, digest in policy.direct_heads().items():
+        for target, entry in policy.of_head(head):
+            flag = target in targets.flags and entry == Silent(reason="unavailable")
+            if not flag and entry != Direct(sha256=digest):
+                raise PolicyError(
+                    f"{where}: {target}: head {head!r} is direct for other targets, so its labels "
+                    "decide this one too.\nMake its entries with --direct HEAD=FILE."
+                )
 
 
 def _check_silence(policy: Policy, targets: Targets, where: str) -> None:
     """Raise `PolicyError` where a head would call without support, or without a fitted target."""
     for head in targets.heads:
         for target, entry in policy.of_head(head.name):
-            if isinstance(entry, Silent):
+            if isinstance(entry, Silent | Direct):
                 continue
             if target in head.unavailable:
                 raise PolicyError(

@@ -1,0 +1,145 @@
+"""Opening a scored file to decide on it anew: what it is, and its rows in batches."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scorer.engine.manifest import RunManifest, read_manifest
+from scorer.engine.rows import row_schema
+from scorer.errors import InputError, RefusedError
+from scorer.frame.parquet import open_parquet
+from scorer.policy.calls import SEGMENT
+from scorer.policy.policy import Policy, Quota, Threshold
+from scorer.status import SCORE_ONLY, STAMP
+from scorer.targets import Targets, score_column
+
+_ROWS: Final = 1 << 17
+_STATUS: Final = ("prediction_status", "score_status", "model_version")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredFile:
+    """A scored file whose manifest, schema and status say that calls may be made from it."""
+
+    path: Path
+    file: pq.ParquetFile
+    manifest: RunManifest
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a file that `run` or `call` wrote.
+
+        Raises `InputError` where it is none, `RefusedError` where it holds scores only.
+        """
+        file = open_parquet(path)
+        manifest = read_manifest(path)
+        if manifest.score_status.startswith(f"{SCORE_ONLY}:"):
+            raise _refused(path, manifest.score_status)
+        expected = row_schema(manifest.targets, manifest.policy, manifest.mode)
+        found: pa.Schema = file.schema_arrow
+        for place, wanted in enumerate(expected):
+            there = found.field(place) if place < len(found) else None
+            if there is None or there.name != wanted.name or there.type != wanted.type:
+                raise InputError(
+                    f"{path}: column {place} is {there}, expected {wanted}.\n"
+                    "Not a scored file of this version: score the frame again with scorer run."
+                )
+        return cls(path, file, manifest)
+
+    @property
+    def rows(self) -> int:
+        """Number of works."""
+        return int(self.file.metadata.num_rows)
+
+    @property
+    def targets(self) -> Targets:
+        """What the student scored."""
+        return self.manifest.targets
+
+    def kept_schema(self) -> pa.Schema:
+        """Arrow fields of the columns that were carried along from the frame."""
+        return pa.schema([self.file.schema_arrow.field(name) for name in self.manifest.kept])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield the rows' columns in order, statuses checked, `segment` as its Enum."""
+        names = list(dict.fromkeys([*columns, *_STATUS]))
+        start = 0
+        try:
+            for batch in self.file.iter_batches(_ROWS, columns=names):
+                yield self.checked(pa.Table.from_batches([batch]), start)
+                start += batch.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise self.damaged(error) from error
+
+    def group(self, number: int, columns: Sequence[str]) -> pl.DataFrame:
+        """Return one row group's columns, in the same way; threads may read at the same time."""
+        names = list(dict.fromkeys([*columns, *_STATUS]))
+        try:
+            file = pq.ParquetFile(self.path, metadata=self.file.metadata)
+            return self.checked(file.read_row_group(number, columns=names, use_threads=False), None)
+        except (pa.ArrowException, OSError) as error:
+            raise self.damaged(error) from error
+
+    def checked(self, table: pa.Table, start: int | None) -> pl.DataFrame:
+        """Bring rows as read into Polars; raise where their status or a score is off."""
+        said = (STAMP, self.manifest.score_status, self.manifest.model_version)
+        for name, word in zip(_STATUS, said, strict=True):
+            found = pl.Series(table[name].unique().cast(pa.string())).to_list()
+            if name == "score_status" and any(str(f).startswith(f"{SCORE_ONLY}:") for f in found):
+                raise _refused(self.path, str(found[0]))
+            if set(found) - {word}:
+                raise InputError(
+                    f"{self.path}: some rows do not say {word}; they were changed after scoring.\n"
+                    "Score the frame again: scorer run --overwrite"
+                )
+        for name in self.targets.score_columns:
+            if name in table.column_names:
+                self._check_scores(name, table[name], start)
+        rows = pl.from_arrow(table.drop_columns(list(_STATUS)))
+        assert isinstance(rows, pl.DataFrame)
+        return rows.with_columns(
+            pl.col(name).cast(pl.String).cast(SEGMENT) for name in rows.columns if name == "segment"
+        )
+
+    def damaged(self, error: Exception) -> InputError:
+        """Return the error that says that the file cannot be read to its end."""
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        return InputError(f"{self.path}: damaged ({reason}).\nCopy it again, or score again.")
+
+    def _check_scores(self, name: str, values: pa.ChunkedArray, start: int | None) -> None:
+        """Raise `InputError` where a score is null, NaN, or out of [0, 1]."""
+        scores = values.to_numpy()
+        # Whatever is not a number fails both comparisons.
+        if not len(scores) or (scores.min() >= 0 and scores.max() <= 1):
+            return
+        row = int(np.flatnonzero(~((scores >= 0) & (scores <= 1)))[0])
+        where = f", row {start + row:,} (counted from 0)" if start is not None else ""
+        raise InputError(
+            f"{self.path}: column {name!r}{where}: the score is {scores[row]}, expected 0 to 1.\n"
+            "The file was changed after scoring: score the frame again with scorer run."
+        )
+
+
+def columns_that_decide(targets: Targets, policy: Policy) -> list[str]:
+    """Return the columns from which a policy's calls follow; direct heads need labels besides."""
+    entries = {
+        score_column(head, target): entry
+        for head in targets.head_names
+        for target, entry in policy.of_head(head)
+    }
+    columns = [name for name, entry in entries.items() if isinstance(entry, Threshold | Quota)]
+    by_id = any(isinstance(entry, Quota) for entry in entries.values()) or policy.direct_heads()
+    return [*(["id"] if by_id else []), "segment", *columns]
+
+
+def _refused(path: Path, status: str) -> RefusedError:
+    return RefusedError(
+        f"{path}: says {status}: its student's maturity gate has not passed, so no calls can be "
+        "made from it.\nScore the frame with a bundle whose gate has passed: scorer models"
+    )
