@@ -7,6 +7,7 @@ The public Python API; each name is loaded when it is first used.
     policy = scorer.default_policy(student)
     rows = scorer.score_batch(frame, student, policy)      # Polars in, Polars out
     scorer.run(scorer.RunRequest(frame=Path("frame.parquet")))  # files in, files out
+    scorer.call(scorer.CallRequest(scores=Path("frame.scored.parquet"), policy=Path("p.json")))
 """
 
 from importlib import import_module
@@ -16,13 +17,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from scorer.engine.batch import score_batch
+    from scorer.engine.call import CallRequest, call
     from scorer.engine.job import RunRequest, default_policy
     from scorer.engine.run import run
     from scorer.engine.verify import verify
     from scorer.student.bundle import find_bundle, load_student
 
 _HOME = {
+    "CallRequest": "scorer.engine.call",
     "RunRequest": "scorer.engine.job",
+    "call": "scorer.engine.call",
     "default_policy": "scorer.engine.job",
     "find_bundle": "scorer.student.bundle",
     "load_student": "scorer.student.bundle",
@@ -32,8 +36,10 @@ _HOME = {
 }
 
 __all__ = [
+    "CallRequest",
     "RunRequest",
     "__version__",
+    "call",
     "default_policy",
     "find_bundle",
     "load_student",

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import gate, models, run, thresholds, train, verify
+from scorer.cli import call, gate, models, run, thresholds, train, verify
 from scorer.errors import ScorerError
 
 _DEBUG = "SCORER_DEBUG"
@@ -53,6 +53,7 @@ def options(
 
 
 run.register(app)
+call.register(app)
 thresholds.register(app)
 verify.register(app)
 models.register(app)

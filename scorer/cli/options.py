@@ -22,12 +22,49 @@ Overwrite = Annotated[
 ]
 
 
+Direct = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--direct",
+        metavar="HEAD=FILE",
+        help="Labels that are that head's calls (Parquet or JSON: id, categories); repeatable.",
+    ),
+]
+ExcludeIds = Annotated[
+    Path | None,
+    typer.Option(
+        "--exclude-ids",
+        metavar="FILE",
+        help="Works that are scored but never called: an id a line, or Parquet with id.",
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="By default as many as processors.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
+
+
 class ModeName(StrEnum):
-    """Which calls a table speaks of; a scored file always holds both."""
+    """Which calls a table speaks of; a scored file always holds candidate and consensus."""
 
     candidate = "candidate"
     consensus = "consensus"
+    majority = "majority"
     both = "both"
+
+
+Mode = Annotated[
+    ModeName,
+    typer.Option(
+        help="Which calls the table and the column classification speak of; majority: of three "
+        "heads or more."
+    ),
+]
+
+
+def paths(words: list[str] | None, option: str) -> dict[str, Path]:
+    """Read NAME=FILE words."""
+    return {name: Path(value) for name, value in pairs(words or [], option).items()}
 
 
 def pairs(words: list[str], option: str) -> dict[str, str]:

@@ -2,23 +2,26 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from scorer.cli.options import (
+    Direct,
+    ExcludeIds,
     Json,
+    Mode,
     Model,
     ModeName,
     Overwrite,
     PolicyFile,
+    Quiet,
+    Threads,
     pairs,
+    paths,
 )
 from scorer.errors import INTERRUPTED
 from scorer.student import DEFAULT_MODEL
-
-if TYPE_CHECKING:
-    from scorer.engine.manifest import RunManifest
 
 
 def register(app: typer.Typer) -> None:
@@ -38,10 +41,16 @@ def run(
     ] = None,
     model: Model = DEFAULT_MODEL,
     policy: PolicyFile = None,
-    mode: Annotated[
-        ModeName,
-        typer.Option(help="Which calls the table and the column classification speak of."),
-    ] = ModeName.both,
+    mode: Mode = ModeName.both,
+    direct: Direct = None,
+    exclude_ids: ExcludeIds = None,
+    baseline: Annotated[
+        bool,
+        typer.Option(
+            "--baseline",
+            help="Score with a student whose maturity gate has not passed: scores, no calls.",
+        ),
+    ] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,11 +66,9 @@ def run(
     limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Score the first N works only.")
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="By default as many as processors.")
-    ] = None,
+    threads: Threads = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Score a frame, call its targets, stamp every row.
@@ -74,6 +81,7 @@ def run(
         os.environ.setdefault("POLARS_MAX_THREADS", str(threads))  # read when polars is imported
     import pyarrow as pa
 
+    from scorer.cli.summary import show_calls
     from scorer.cli.tables import shown_progress
     from scorer.engine.job import RunRequest
     from scorer.engine.run import run as run_frame
@@ -84,6 +92,9 @@ def run(
         model=model,
         policy=policy,
         mode=mode.value,
+        direct=paths(direct, "--direct"),
+        exclude_ids=exclude_ids,
+        baseline=baseline,
         keep=tuple(keep or ()),
         mapping=mapped,
         limit=limit,
@@ -101,38 +112,4 @@ def run(
     if json:
         typer.echo(manifest.model_dump_json(indent=2))
     elif not quiet:
-        _show(manifest, request.output_path(), mode)
-
-
-def _show(manifest: "RunManifest", output: Path, mode: ModeName) -> None:
-    from scorer.cli.tables import console, share, status_line, table
-
-    counts = manifest.counts
-    kinds = [*manifest.targets.head_names, *_combinations(mode)]
-    shown = table("works called, by target", *kinds)
-    for target in manifest.targets.binary:
-        if target.kind == "flag" and target.name == manifest.targets.flags[0]:
-            shown.add_section()
-        calls = counts.calls[target.name]
-        shown.add_row(target.label.en, *(f"{calls[kind]:,}" for kind in kinds))
-    covered = counts.segments["covered"]
-    typer.echo(
-        f"{counts.rows:,} works scored by {manifest.model_version}; "
-        f"{covered:,} with a usable title ({share(covered, counts.rows)})."
-    )
-    console().print(shown)
-    if manifest.columns_not_found:
-        missing = ", ".join(manifest.columns_not_found)
-        typer.echo(f"The frame lacks {missing}: the student reads them, and scores worse without.")
-    typer.echo(
-        f"{output} ({manifest.output.size / 1e6:,.1f} MB), "
-        f"{manifest.wall_seconds:,.1f} s, {manifest.works_a_second:,.0f} works/s"
-    )
-    entries = [e for head in manifest.targets.head_names for _, e in manifest.policy.of_head(head)]
-    if any(entry.kind == "none" for entry in entries):
-        typer.echo("Some heads make no call on some targets: see scorer thresholds.")
-    typer.echo(status_line())
-
-
-def _combinations(mode: ModeName) -> list[str]:
-    return ["candidate", "consensus"] if mode is ModeName.both else [mode.value]
+        show_calls(manifest, request.output_path(), mode)

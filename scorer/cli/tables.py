@@ -97,14 +97,15 @@ class _Pace(ProgressColumn):
 class _Rich:
     """Progress for people: a bar."""
 
-    def __init__(self, bar: Bar) -> None:
+    def __init__(self, bar: Bar, doing: str) -> None:
         self._bar = bar
-        self._task = bar.add_task("checking ids", total=None)
+        self._doing = doing
+        self._task = bar.add_task("checking", total=None)
 
     def start(self, total: int, done: int) -> None:
         """Turn the spinner into a bar; what was done earlier does not count as pace."""
         self._bar.remove_task(self._task)
-        self._task = self._bar.add_task("scoring", total=total, completed=done)
+        self._task = self._bar.add_task(self._doing, total=total, completed=done)
 
     def advance(self, works: int) -> None:
         """Move the bar."""
@@ -116,7 +117,7 @@ class _Rich:
 
 
 @contextmanager
-def shown_progress(*, quiet: bool) -> "Iterator[Progress | None]":
+def shown_progress(doing: str = "scoring", *, quiet: bool) -> "Iterator[Progress | None]":
     """Yield a progress receiver: a bar on a terminal, lines elsewhere, nothing where `quiet`."""
     if quiet:
         yield None
@@ -135,4 +136,4 @@ def shown_progress(*, quiet: bool) -> "Iterator[Progress | None]":
         console=target,
         transient=True,
     ) as bar:
-        yield _Rich(bar)
+        yield _Rich(bar, doing)

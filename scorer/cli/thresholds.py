@@ -49,8 +49,8 @@ def thresholds(
     """Show what decides each call: thresholds, support, and why a head is silent."""
     import json as json_text
 
+    from scorer.engine.decision import bundle_policy, read_policy
     from scorer.engine.files import told, write_atomically
-    from scorer.engine.job import load_policy
     from scorer.engine.recount import count_calls
     from scorer.errors import OutputError
     from scorer.policy.words import rules
@@ -59,7 +59,7 @@ def thresholds(
 
     folder = find_bundle(model)
     manifest = load_manifest(folder)
-    decided = load_policy(policy, folder, manifest)
+    decided = read_policy(policy, manifest.targets) if policy else bundle_policy(folder, manifest)
     chosen = mode.value if mode else None
     shown = rules(decided, manifest.targets, chosen)
     works, counts = 0, None

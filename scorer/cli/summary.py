@@ -1,0 +1,71 @@
+"""What `run` and `call` tell at their end: counts of calls, what was missing, the status."""
+
+from pathlib import Path
+
+import typer
+
+from scorer.cli.options import ModeName
+from scorer.cli.tables import console, share, status_line, table
+from scorer.engine.manifest import RunManifest
+from scorer.status import SCORE_ONLY
+
+
+def show_calls(manifest: RunManifest, output: Path, mode: ModeName) -> None:
+    """Print the summary of a file that has just been written."""
+    typer.echo(_works(manifest))
+    if manifest.score_status.startswith(SCORE_ONLY):
+        typer.echo(
+            f"{manifest.score_status}: the student's maturity gate has not passed, "
+            "so there are scores and no calls."
+        )
+    else:
+        _show_counts(manifest, mode)
+    _show_notes(manifest)
+    typer.echo(
+        f"{output} ({manifest.output.size / 1e6:,.1f} MB), "
+        f"{manifest.wall_seconds:,.1f} s, {manifest.works_a_second:,.0f} works/s"
+    )
+    typer.echo(status_line())
+
+
+def _works(manifest: RunManifest) -> str:
+    rows, segments = manifest.counts.rows, manifest.counts.segments
+    verb = "scored" if manifest.made_by == "run" else "called anew, scored"
+    excluded = f"; {segments['excluded']:,} excluded from calls" if segments["excluded"] else ""
+    return (
+        f"{rows:,} works {verb} by {manifest.model_version}; {segments['covered']:,} with a usable "
+        f"title ({share(segments['covered'], rows)}){excluded}."
+    )
+
+
+def _show_counts(manifest: RunManifest, mode: ModeName) -> None:
+    heads = manifest.targets.head_names
+    kinds = [*heads, *(["candidate", "consensus"] if mode is ModeName.both else [mode.value])]
+    titles = [f"{kind} (direct)" if kind in manifest.direct else kind for kind in kinds]
+    shown = table("works called, by target", *titles)
+    for target in manifest.targets.binary:
+        if target.kind == "flag" and target.name == manifest.targets.flags[0]:
+            shown.add_section()
+        calls = manifest.counts.calls[target.name]
+        shown.add_row(target.label.en, *(f"{calls[kind]:,}" for kind in kinds))
+    console().print(shown)
+    entries = [e for head in heads for _, e in manifest.policy.of_head(head)]
+    if any(entry.kind == "none" for entry in entries):
+        typer.echo("Some heads make no call on some targets: see scorer thresholds.")
+
+
+def _show_notes(manifest: RunManifest) -> None:
+    if manifest.columns_not_found and manifest.made_by == "run":
+        missing = ", ".join(manifest.columns_not_found)
+        typer.echo(f"The frame lacks {missing}: the student reads them, and scores worse without.")
+    for head, source in manifest.direct.items():
+        typer.echo(
+            f"{head}: direct labels of {source.name}. Works that it lacks, so that {head} makes no "
+            f"call: {source.works_without_label:,}; labels of works that are not here: "
+            f"{source.labels_without_work:,}."
+        )
+    if manifest.excluded is not None and manifest.excluded.ids_without_work:
+        typer.echo(
+            f"{manifest.excluded.name}: {manifest.excluded.ids_without_work:,} of its "
+            f"{manifest.excluded.ids:,} ids are not here."
+        )
