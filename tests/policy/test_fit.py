@@ -2,9 +2,22 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import fbeta_score
+from sklearn.metrics import (
+    fbeta_score,
+    precision_recall_curve,
+    precision_score,
+    recall_score,
+)
 
-from scorer.policy.fit import best_fbeta, support
+from scorer.policy.fit import (
+    OutOfReach,
+    Reached,
+    best_fbeta,
+    support,
+    sweep,
+    threshold_for_precision,
+    threshold_for_recall,
+)
 
 checked = settings(max_examples=60, deadline=None)
 # Few distinct scores, so that ties are common; weights of a stratified sample differ a lot.
@@ -93,3 +106,70 @@ def test_row_order_does_not_change_the_threshold() -> None:
     assert best_fbeta(score[order], positive[order], weight[order], 2.0) == best_fbeta(
         score, positive, weight, 2.0
     )
+
+
+@checked
+@given(st.lists(work, min_size=1, max_size=14), st.sampled_from([0.1, 0.5, 0.9, 1.0]))
+def test_the_threshold_for_a_recall_is_the_highest_that_reaches_it(
+    works: list[tuple[float, bool, float]], recall: float
+) -> None:
+    score, positive, weight = columns(works)
+    positive[0] = True
+    reached = {
+        float(value): recall_score(positive, score >= value, sample_weight=weight)
+        for value in np.unique(score)
+    }
+    found = threshold_for_recall(score, positive, weight, recall)
+    assert found.figure == pytest.approx(reached[found.threshold], abs=1e-12)
+    assert found.threshold == max(v for v, share in reached.items() if share >= recall - 1e-12)
+
+
+@checked
+@given(st.lists(work, min_size=1, max_size=14), st.sampled_from([0.1, 0.5, 0.9, 1.0]))
+def test_the_threshold_for_a_precision_is_the_lowest_that_reaches_it(
+    works: list[tuple[float, bool, float]], precision: float
+) -> None:
+    score, positive, weight = columns(works)
+    positive[0] = True
+    reached = {
+        float(value): precision_score(positive, score >= value, sample_weight=weight)
+        for value in np.unique(score)
+    }
+    found = threshold_for_precision(score, positive, weight, precision)
+    good = [value for value, share in reached.items() if share >= precision - 1e-12]
+    if isinstance(found, OutOfReach):
+        assert not good
+        assert found.most == pytest.approx(max(reached.values()), abs=1e-12)
+    else:
+        assert found.threshold == min(good)
+        assert found.figure == pytest.approx(reached[found.threshold], abs=1e-12)
+
+
+def test_a_lower_threshold_may_reach_a_precision_that_a_higher_one_misses() -> None:
+    # Precision along the score: 1, 1/2, 2/3, 3/4.
+    score = np.array([0.9, 0.8, 0.7, 0.6], np.float32)
+    positive = np.array([True, False, True, True])
+    found = threshold_for_precision(score, positive, np.ones(4), 0.75)
+    assert found == Reached(float(np.float32(0.6)), 0.75)
+
+
+def test_a_precision_out_of_reach_says_the_most_there_is() -> None:
+    score = np.array([0.9, 0.8], np.float32)
+    found = threshold_for_precision(score, np.array([False, True]), np.array([1.0, 3.0]), 0.8)
+    assert found == OutOfReach(0.75)
+
+
+def test_a_sweep_has_the_figures_of_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    score = rng.integers(0, 30, 300).astype(np.float32) / 30
+    positive, weight = rng.random(300) < score, rng.integers(1, 9, 300).astype(np.float64)
+    points = sweep(score, positive, weight)
+    precision, recall, threshold = precision_recall_curve(positive, score, sample_weight=weight)
+    assert points.threshold[::-1].tolist() == threshold.tolist()
+    assert points.precision[::-1] == pytest.approx(precision[:-1])
+    assert points.recall[::-1] == pytest.approx(recall[:-1])
+
+
+def test_a_rate_may_be_a_share_of_more_than_the_works_judged() -> None:
+    found = support(np.array([True, False]), np.array([1.0, 3.0]), asked=5.0)
+    assert (found.n_pos, found.rate) == (1, 0.2)
