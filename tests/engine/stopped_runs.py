@@ -93,7 +93,8 @@ def hold_after(parts: int) -> None:
         save(self, index, part)
         if index + 1 == parts:
             print("holding", flush=True)
-            time.sleep(600)
+            while True:  # an interrupt that comes just before a long sleep would not end it
+                time.sleep(0.05)
 
     Checkpoint.save = saved
 
