@@ -178,6 +178,8 @@ def _cut(
 
 def _leaves(kind: pa.DataType) -> int:
     """Return how many column chunks a type takes."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _leaves(kind.storage_type)
     if not pa.types.is_nested(kind):
         return 1
     if pa.types.is_map(kind):

@@ -92,7 +92,9 @@ def _category_bits(
     """Return (said, known) over the categories; a null list is a work that was not judged."""
     column = table["categories"]
     if column.dtype not in (pl.List(pl.String), pl.List(pl.Null)):
-        raise InputError(f"{path}: column 'categories' holds {column.dtype}, expected lists.")
+        raise InputError(
+            f"{path}: column 'categories' holds {column.dtype}, expected lists of text."
+        )
     bits = {name: 1 << place for place, name in enumerate(targets.categories)}
     named = table.select("id", pl.col("categories").cast(pl.List(pl.String))).with_row_index("row")
     named = named.explode("categories").filter(pl.col("categories").is_not_null())
@@ -115,7 +117,7 @@ def _flag(table: pl.DataFrame, name: str, path: Path) -> pl.Series:
 
 
 def _axis(table: pl.DataFrame, name: str, values: tuple[str, ...], path: Path) -> pl.Series:
-    if table[name].dtype not in (pl.String, pl.Null, pl.Categorical):
+    if table[name].dtype not in (pl.String, pl.Null, pl.Categorical, pl.Enum):
         raise InputError(f"{path}: column {name!r} holds {table[name].dtype}, expected text.")
     said = table[name].cast(pl.String)
     strange = ~said.is_in(list(values)) & said.is_not_null()

@@ -28,6 +28,9 @@ def read_records(path: Path, *, needed: tuple[str, ...]) -> pl.DataFrame:
                 f"Found: {', '.join(table.columns) or 'nothing'}."
             )
     if "id" in table.columns:
+        kind = table["id"].dtype
+        if kind not in (pl.String, pl.Categorical, pl.Enum, pl.Null) and not kind.is_integer():
+            raise InputError(f"{path}: column 'id' holds {kind}, expected text or integers.")
         table = table.with_columns(bare_id(pl.col("id")))
         check_ids(lambda: [table["id"]], table.height, path.name)
     return table
@@ -35,6 +38,8 @@ def read_records(path: Path, *, needed: tuple[str, ...]) -> pl.DataFrame:
 
 def is_parquet(path: Path) -> bool:
     """Tell by its first bytes whether a file is Parquet."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: a folder or a stream, expected a file. Save it as one first.")
     try:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -46,7 +51,7 @@ def is_parquet(path: Path) -> bool:
 
 def _read_json(path: Path) -> pl.DataFrame:
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise TypeError("it holds something else")
         return pl.DataFrame(rows, infer_schema_length=None)
