@@ -164,7 +164,9 @@ class _Calling:
         """Call one row group anew: columns that stay as bytes, the others encoded."""
         rows = self.scored.group(number, self._read)
         columns = self._called(rows)
-        changed = pa.schema([field for field in self.schema if field.name in columns])
+        changed = pa.schema(
+            [_as_held(field, columns) for field in self.schema if field.name in columns]
+        )
         table = to_table(columns, changed)
         tally = Tally(self.scored.targets, self.decision.mode)
         counted = {name: table[name] for name in table.column_names}
@@ -248,3 +250,11 @@ class _Calling:
                 stored_name(kind, axis, self._there) for kind in [*targets.head_names, CANDIDATE]
             ]
         return list(dict.fromkeys(columns))
+
+
+def _as_held(field: pa.Field, columns: Mapping[str, pl.Series | pa.Array]) -> pa.Field:
+    """Return the field as its column is held: Parquet has no other form for Categorical text."""
+    held = columns[field.name]
+    if isinstance(held, pl.Series) and held.dtype == pl.Categorical:
+        return pa.field(field.name, pa.dictionary(pa.uint32(), pa.large_string()))
+    return field

@@ -58,6 +58,6 @@ class Tally:
         )
 
 
-def _counted(values: pa.ChunkedArray | pa.Array) -> dict[str, int]:
+def _counted(values: pl.Series | pa.Array | pa.ChunkedArray) -> dict[str, int]:
     counted = pl.Series(values).value_counts(name="count")
     return {str(value): count for value, count in counted.iter_rows()}

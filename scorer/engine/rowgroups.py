@@ -8,7 +8,7 @@ import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from itertools import chain, islice
 from pathlib import Path
@@ -23,9 +23,11 @@ from thriftpy2.transport import TMemoryBuffer
 _MAGIC: Final = b"PAR1"
 _TAIL: Final = struct.Struct("<I4s")  # length of the footer, magic
 # Score columns hold few distinct values (sigmoids of integers): dictionary pages, then zstd at its
-# fastest level. Chosen by measurement, see benchmarks/README.md.
+# fastest level. The columns below hold many, so that a dictionary only costs time and space.
+# Chosen by measurement, see benchmarks/README.md.
 _COMPRESSION: Final = "zstd"
 _LEVEL: Final = 1
+_PLAIN: Final = ("teacher_disagreement", "threshold_uncertainty")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,21 @@ def encode(table: pa.Table) -> pa.Buffer:
         table.schema,
         compression=_COMPRESSION,
         compression_level=_LEVEL,
+        use_dictionary=_with_dictionary(table.schema),
         write_statistics=[name for name in table.schema.names if name == "id"],  # to find it by
     ) as writer:
         writer.write_table(table, row_group_size=max(1, table.num_rows))
     return sink.getvalue()
+
+
+@lru_cache
+def _with_dictionary(schema: pa.Schema) -> list[str]:
+    """Return the paths, as Parquet has them, of all that is dictionary-encoded."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    columns = pq.read_metadata(pa.BufferReader(sink.getvalue())).schema
+    paths = [columns.column(place).path for place in range(len(columns))]
+    return [path for path in paths if path not in _PLAIN]
 
 
 def row_group(file: pa.Buffer, schema: pa.Schema) -> RowGroup:
@@ -221,10 +234,10 @@ def _described(said: pq.ColumnChunkMetaData, path: list[str], shift: int) -> Any
 
 
 def _statistics(said: pq.ColumnChunkMetaData) -> Any:  # noqa: ANN401 - of Thrift
-    """Return the statistics of text; other columns have none."""
-    if not said.is_stats_set or not said.statistics.has_min_max:
-        return None
+    """Return the statistics of text; those of other columns, if any, are left out."""
     found = said.statistics
+    if not said.is_stats_set or not found.has_min_max or not isinstance(found.max, str):
+        return None
     return _thrift().Statistics(
         null_count=found.null_count,
         max_value=found.max.encode(),

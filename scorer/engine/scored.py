@@ -30,6 +30,8 @@ class ScoredFile:
     path: Path
     file: pq.ParquetFile
     manifest: RunManifest
+    text: frozenset[str]
+    """Columns of text that repeats: all but the ids."""
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -50,7 +52,8 @@ class ScoredFile:
                     f"{path}: column {place} is {there}, expected {wanted}.\n"
                     "Not a scored file of this version: score the frame again with scorer run."
                 )
-        return cls(path, file, manifest)
+        text = {field.name for field in found if pa.types.is_string(field.type)} - {"id"}
+        return cls(path, file, manifest, frozenset(text))
 
     @property
     def rows(self) -> int:
@@ -78,34 +81,44 @@ class ScoredFile:
             raise self.damaged(error) from error
 
     def group(self, number: int, columns: Sequence[str]) -> pl.DataFrame:
-        """Return one row group's columns, in the same way; threads may read at the same time."""
+        """Return one row group's columns, in the same way; threads may read at the same time.
+
+        Text comes as Categorical: it is told apart and written without being spelled out.
+        """
         names = list(dict.fromkeys([*columns, *_STATUS]))
+        text = [name for name in names if name in self.text]
         try:
-            file = pq.ParquetFile(self.path, metadata=self.file.metadata)
+            file = pq.ParquetFile(self.path, metadata=self.file.metadata, read_dictionary=text)
             return self.checked(file.read_row_group(number, columns=names, use_threads=False), None)
         except (pa.ArrowException, OSError) as error:
             raise self.damaged(error) from error
 
     def checked(self, table: pa.Table, start: int | None) -> pl.DataFrame:
         """Bring rows as read into Polars; raise where their status or a score is off."""
+        table = table.combine_chunks()
+        self._check_status(table)
+        for name in self.targets.score_columns:
+            if name in table.column_names:
+                self._check_scores(name, table[name], start)
+        read = table.drop_columns([*_STATUS, *(["segment"] * ("segment" in table.column_names))])
+        rows = pl.from_arrow(read)
+        assert isinstance(rows, pl.DataFrame)
+        if "segment" in table.column_names:
+            rows = rows.with_columns(_segments(table["segment"]))
+        return rows
+
+    def _check_status(self, table: pa.Table) -> None:
+        """Raise unless every row says what the manifest says, and that allows for calls."""
         said = (STAMP, self.manifest.score_status, self.manifest.model_version)
         for name, word in zip(_STATUS, said, strict=True):
-            found = pl.Series(table[name].unique().cast(pa.string())).to_list()
-            if name == "score_status" and any(str(f).startswith(f"{SCORE_ONLY}:") for f in found):
-                raise _refused(self.path, str(found[0]))
-            if set(found) - {word}:
+            found = set(_words(table[name]))
+            if name == "score_status" and (status := _score_only(found)):
+                raise _refused(self.path, status)
+            if found - {word}:
                 raise InputError(
                     f"{self.path}: some rows do not say {word}; they were changed after scoring.\n"
                     "Score the frame again: scorer run --overwrite"
                 )
-        for name in self.targets.score_columns:
-            if name in table.column_names:
-                self._check_scores(name, table[name], start)
-        rows = pl.from_arrow(table.drop_columns(list(_STATUS)))
-        assert isinstance(rows, pl.DataFrame)
-        return rows.with_columns(
-            pl.col(name).cast(pl.String).cast(SEGMENT) for name in rows.columns if name == "segment"
-        )
 
     def damaged(self, error: Exception) -> InputError:
         """Return the error that says that the file cannot be read to its end."""
@@ -136,6 +149,28 @@ def columns_that_decide(targets: Targets, policy: Policy) -> list[str]:
     columns = [name for name, entry in entries.items() if isinstance(entry, Threshold | Quota)]
     by_id = any(isinstance(entry, Quota) for entry in entries.values()) or policy.direct_heads()
     return [*(["id"] if by_id else []), "segment", *columns]
+
+
+def _words(column: pa.ChunkedArray) -> list[str | None]:
+    """Return the distinct words of a column; of one that holds a single word, without a search."""
+    if column.num_chunks == 1 and pa.types.is_dictionary(column.type):
+        only = column.chunk(0)
+        if len(only.dictionary) == 1:
+            return [*only.dictionary.to_pylist(), *([None] if only.null_count else [])]
+    return pl.Series(column.unique().cast(pa.string())).to_list()
+
+
+def _score_only(words: set[str | None]) -> str | None:
+    return next((word for word in words if word and word.startswith(f"{SCORE_ONLY}:")), None)
+
+
+def _segments(column: pa.ChunkedArray) -> pl.Series:
+    """Return the segments as their Enum; unknown ones become null."""
+    chunks = []
+    for chunk in column.chunks:
+        words = pl.Series(chunk.dictionary, dtype=pl.String).cast(SEGMENT, strict=False)
+        chunks.append(words.gather(pl.Series(chunk.indices)))
+    return pl.concat(chunks).rename("segment") if chunks else pl.Series("segment", [], SEGMENT)
 
 
 def _refused(path: Path, status: str) -> RefusedError:

@@ -171,7 +171,7 @@ def _best(scores: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 
 
 def _only(values: pl.Series, where: pl.Series) -> pl.Series:
-    return values.zip_with(where, _nothing(len(values)))
+    return values.zip_with(where, values.clear(len(values)))
 
 
 def _nothing(works: int) -> pl.Series:

@@ -98,13 +98,17 @@ def list_columns(sets: pl.DataFrame, targets: Targets) -> dict[str, pa.ListArray
 def name_lists(sets: pl.Series, names: Sequence[str]) -> pa.ListArray:
     """Return the names of the bits that are set, in order: list<string>, never null."""
     bits = sets.to_numpy()
+    ends = np.zeros(len(bits) + 1, np.int32)
+    np.cumsum(np.bitwise_count(bits), out=ends[1:])
+    codes = np.empty(ends[-1], np.int32)
     rows = np.flatnonzero(bits != 0)  # most works are called nothing
-    is_set = (bits[rows, None] >> np.arange(len(names), dtype=np.uint64)) & np.uint64(1) != 0
-    offsets = np.zeros(len(bits) + 1, np.int32)
-    offsets[rows + 1] = is_set.sum(axis=1)
-    np.cumsum(offsets, out=offsets)
-    values = pa.array(names, pa.string()).take(pa.array(np.nonzero(is_set)[1]))
-    return pa.ListArray.from_arrays(offsets, values)
+    left, at = bits[rows], ends[rows]
+    for place in range(len(names)):
+        has = (left >> np.uint64(place)) & np.uint64(1) != 0
+        codes[at[has]] = place
+        at += has
+    values = pa.array(names, pa.string()).take(pa.array(codes))
+    return pa.ListArray.from_arrays(pa.array(ends), values)
 
 
 def sets_of_lists(lists: pl.Series, names: Sequence[str]) -> pl.Series:

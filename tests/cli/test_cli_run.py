@@ -141,7 +141,7 @@ def test_progress_is_told_in_lines_where_there_is_no_terminal(
     score: Run, tiny_frame: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scorer.cli.tables._SECONDS_BETWEEN_LINES", 0.0)
-    monkeypatch.setattr(scorer.engine.job, "TITLES_A_SHARD", 64)
+    monkeypatch.setattr(scorer.engine.job, "TITLES_A_BATCH", 64)
     ended = score(tiny_frame)
     lines = ended.err.splitlines()
     assert [line.split(",")[0] for line in lines] == [
@@ -548,7 +548,7 @@ def test_an_interruption_exits_130(
 def test_a_resumed_run_says_so(
     score: Run, tiny_frame: Path, tmp_path: Path, student: Student, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scorer.engine.job, "TITLES_A_SHARD", 64)
+    monkeypatch.setattr(scorer.engine.job, "TITLES_A_BATCH", 64)
     score_parts = scorer.engine.run._score
 
     def half(job: Any, parts: Any, *rest: Any) -> None:

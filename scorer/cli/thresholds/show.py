@@ -1,36 +1,37 @@
-"""`scorer thresholds`: what decides the calls."""
+"""`scorer thresholds` itself: what decides the calls."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from scorer.cli.options import Json, Model, Overwrite, PolicyFile
+from scorer.cli.thresholds.decisions import show_decisions
+from scorer.errors import UsageError
 from scorer.student import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from scorer.policy.policy import Gates
     from scorer.policy.words import TargetRule
+
+_FEWEST_FOR_MAJORITY: Final = 3
 
 
 class Combination(StrEnum):
-    """The two ways in which heads combine."""
+    """The ways in which heads combine."""
 
     candidate = "candidate"
     consensus = "consensus"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example: scorer thresholds --mode consensus --scores frame.scored.parquet")(
-        thresholds
-    )
+    majority = "majority"
 
 
 def thresholds(
+    context: typer.Context,
     mode: Annotated[
-        Combination | None, typer.Option(help="Adds the rule of each target in words.")
+        Combination | None,
+        typer.Option(
+            help="Adds the rule of each target in words; majority: of three heads or more."
+        ),
     ] = None,
     scores: Annotated[
         Path | None,
@@ -47,12 +48,15 @@ def thresholds(
     json: Json = False,
 ) -> None:
     """Show what decides each call: thresholds, support, and why a head is silent."""
+    if context.invoked_subcommand is not None:
+        _check_nothing_given(context)
+        return
     import json as json_text
 
+    from scorer.decide.called import count_calls
+    from scorer.decide.place import free_place
     from scorer.engine.decision import bundle_policy, read_policy
     from scorer.engine.files import told, write_atomically
-    from scorer.engine.recount import count_calls
-    from scorer.errors import OutputError
     from scorer.policy.words import rules
     from scorer.status import STAMP
     from scorer.student.bundle import find_bundle, load_manifest
@@ -61,13 +65,16 @@ def thresholds(
     manifest = load_manifest(folder)
     decided = read_policy(policy, manifest.targets) if policy else bundle_policy(folder, manifest)
     chosen = mode.value if mode else None
+    _check_majority(mode, manifest.targets.head_names)
+    if output is not None:
+        output = free_place(output, [policy, scores], overwrite=overwrite)
     shown = rules(decided, manifest.targets, chosen)
     works, counts = 0, None
     if scores is not None:
-        works, counts = count_calls(scores, manifest.version, manifest.targets, decided)
+        works, counts = count_calls(
+            scores, manifest.version, manifest.targets, decided, chosen or "both"
+        )
     if output is not None:
-        if output.exists() and not overwrite:
-            raise OutputError(f"{output}: exists already. Choose another -o, or say --overwrite.")
         with told(output):
             write_atomically(output, decided.to_json().encode())
     if json:
@@ -83,7 +90,7 @@ def thresholds(
         }
         typer.echo(json_text.dumps(report, indent=2, ensure_ascii=False))
         return
-    _show_decisions(shown, manifest.targets.head_names, decided.gates)
+    show_decisions(shown, manifest.targets.head_names, decided.gates)
     if chosen or counts:
         _show_rules(shown, chosen, works, counts)
     typer.echo(f"Policy {decided.version} of {manifest.version}.")
@@ -91,23 +98,23 @@ def thresholds(
         typer.echo(f"Written to {output}.")
 
 
-def _show_decisions(rules: "list[TargetRule]", heads: list[str], gates: "Gates") -> None:
-    from scorer.cli.tables import console, table
+def _check_nothing_given(context: typer.Context) -> None:
+    """Raise `UsageError` for an option before a command below, where it would mean nothing."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(
+                f"--{name} stands before {context.invoked_subcommand}.\n"
+                f"Put it after: scorer thresholds {context.invoked_subcommand} --{name} ..."
+            )
 
-    shown = table("target", *(name for head in heads for name in (head, "pos.", "ESS")))
-    for rule in rules:
-        cells = [
-            text
-            for head in heads
-            for text in (rule.decisions[head], rule.positives[head], rule.effective[head])
-        ]
-        shown.add_row(rule.label, *cells)
-    console().print(shown)
-    typer.echo(
-        "pos.: works of the sample that the teacher said yes to; ESS: their effective number.\n"
-        f"A head needs {gates.min_pos} positives and an ESS of {gates.min_ess:g} to make calls; "
-        "without, its scores only rank."
-    )
+
+def _check_majority(mode: Combination | None, heads: list[str]) -> None:
+    if mode is Combination.majority and len(heads) < _FEWEST_FOR_MAJORITY:
+        raise UsageError(
+            f"mode majority: needs three heads or more, the student has {len(heads)}.\n"
+            "With two, more than half is both: --mode consensus."
+        )
 
 
 def _show_rules(
