@@ -34,6 +34,9 @@ class Pair(pa.ExtensionType):
     def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> "Pair":
         return cls()
 
+    def __hash__(self) -> int:
+        return hash(self.extension_name)
+
 
 pa.register_extension_type(Pair())
 

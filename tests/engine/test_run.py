@@ -48,12 +48,6 @@ class Notes(Silence):
 
 
 @pytest.fixture
-def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make parts of 64 works, so that a tiny frame has several."""
-    monkeypatch.setattr(scorer.engine.job, "TITLES_A_SHARD", 64)
-
-
-@pytest.fixture
 def whole(scored: Path) -> tuple[Path, RunManifest]:
     """The tiny frame scored once: output and manifest."""
     return scored, read_manifest(scored)
@@ -465,7 +459,7 @@ def test_a_frame_that_changes_during_the_run_is_refused(
 def test_a_frame_with_a_damaged_page_keeps_the_parts_before_it(
     request_for: Callable[..., RunRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scorer.engine.job, "TITLES_A_SHARD", 5)
+    monkeypatch.setattr(scorer.engine.job, "TITLES_A_BATCH", 5)
     frame = tmp_path / "damaged.parquet"
     works = pl.DataFrame(
         {"id": [f"W{n}" for n in range(40)], "title": [f"Citation impact {n}" for n in range(40)]}
