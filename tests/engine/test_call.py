@@ -12,6 +12,7 @@ from scorer.engine.call import CallRequest, call
 from scorer.engine.files import sha256
 from scorer.engine.job import RunRequest
 from scorer.engine.manifest import manifest_path, read_manifest
+from scorer.engine.progress import Silence
 from scorer.engine.run import run
 from scorer.policy.policy import Policy
 
@@ -224,3 +225,35 @@ def test_files_are_stamped_in_every_row_after_a_call(
     metadata = pq.read_metadata(output).metadata
     assert metadata[b"prediction_status"] == b"machine_predicted_unvalidated"
     assert manifest_path(output).is_file()
+
+
+class Stopping(Silence):
+    """Progress that ends the call after its first row group."""
+
+    def advance(self, works: int) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_call_leaves_the_old_output_and_nothing_else(
+    call_for: Callable[..., CallRequest], decisions: dict[str, dict[str, object]]
+) -> None:
+    call(call_for())
+    output = call_for().output
+    before = sorted((path.name, path.read_bytes()) for path in output.parent.glob("called*"))
+    with pytest.raises(KeyboardInterrupt):
+        call(call_for(**decisions["all"], overwrite=True), Stopping())
+    after = sorted((path.name, path.read_bytes()) for path in output.parent.glob("called*"))
+    assert after == before
+
+
+def test_what_a_killed_call_left_does_not_hinder_the_next(
+    call_for: Callable[..., CallRequest],
+) -> None:
+    output = call_for().output
+    parts = output.with_name("called.parquet.parts")
+    parts.mkdir()
+    (parts / "lock").touch()
+    (parts / "output.tmp").write_bytes(b"PAR1 and no more")
+    call(call_for())
+    assert failing(output) == []
+    assert not parts.exists()

@@ -3,22 +3,18 @@
 import errno
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.counts import Tally
 from scorer.engine.files import sha256, told, write_atomically
 from scorer.engine.local import in_order, usable_threads
 from scorer.engine.manifest import manifest_path, read_manifest
-from scorer.engine.output import OutputFile
 from scorer.engine.recount import count_calls
-from scorer.engine.rowgroups import encode, row_group
 from scorer.engine.rows import row_schema, to_table
 from scorer.errors import InputError, OutputError
 from scorer.policy.policy import Policy, Silent
@@ -210,62 +206,6 @@ def test_a_manifest_with_another_stamp_is_no_manifest(scored: Path, tmp_path: Pa
         read_manifest(tmp_path / "x.parquet")
 
 
-def table(value: int) -> pa.Table:
-    return pa.table({"x": [value] * 3, "word": pa.array(["a"] * 3).dictionary_encode()})
-
-
-def content(value: int) -> pa.Buffer:
-    return encode(table(value))
-
-
-def test_a_checkpoint_gives_back_what_it_was_given(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "parts", "job") as parts:
-        assert (parts.claim(), parts.done()) == (False, 0)
-        for index in range(3):
-            parts.save(index, content(index))
-    with Checkpoint(tmp_path / "parts", "job") as parts:
-        assert (parts.claim(), parts.done()) == (False, 3)
-        assert [part.equals(content(n)) for n, part in enumerate(parts.load(3))] == [True] * 3
-        parts.remove()
-    assert not (tmp_path / "parts").exists()
-
-
-def test_a_checkpoint_of_another_job_starts_empty(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "parts", "job") as parts:
-        parts.claim()
-        parts.save(0, content(0))
-    with Checkpoint(tmp_path / "parts", "another") as parts:
-        assert parts.done() == 1
-        assert (parts.claim(), parts.done()) == (True, 0)
-
-
-def test_a_checkpoint_without_parts_leaves_no_folder(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "parts", "job") as parts:
-        parts.claim()
-        assert (tmp_path / "parts").is_dir()
-    assert not (tmp_path / "parts").exists()
-
-
-def test_a_damaged_part_counts_as_not_there(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "parts", "job") as parts:
-        parts.claim()
-        for index in range(3):
-            parts.save(index, content(index))
-        path = tmp_path / "parts" / "part-000001.parquet"
-        path.write_bytes(path.read_bytes()[:-20])
-        assert parts.done() == 1
-
-
-def test_a_checkpoint_belongs_to_one_at_a_time(tmp_path: Path) -> None:
-    with Checkpoint(tmp_path / "parts", "job") as parts:
-        parts.save(0, content(0))
-        with pytest.raises(OutputError, match="another run is writing this output now"):
-            Checkpoint(tmp_path / "parts", "another").__enter__()
-        assert parts.done() == 1
-    with Checkpoint(tmp_path / "parts", "job") as parts:
-        assert parts.done() == 1
-
-
 def test_results_come_in_the_order_of_the_shards() -> None:
     first = threading.Event()
 
@@ -374,31 +314,3 @@ def test_the_hash_of_a_file_is_its_sha256(tmp_path: Path) -> None:
     assert sha256(tmp_path / "abc") == (
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     )
-
-
-@pytest.fixture
-def output_file(tmp_path: Path) -> Callable[[], OutputFile]:
-    return lambda: OutputFile(tmp_path / "out.parquet", tmp_path, table(0).schema)
-
-
-def test_an_output_appears_when_it_is_published(
-    output_file: Callable[[], OutputFile], tmp_path: Path
-) -> None:
-    with output_file() as file:
-        file.append(row_group(content(1), table(1).schema))
-        file.append(row_group(content(2), table(2).schema))
-        assert [path.name for path in tmp_path.iterdir()] == ["output.tmp"]
-        file.finish()
-        file.publish()
-    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
-    assert pq.read_table(tmp_path / "out.parquet")["x"].to_pylist() == [1, 1, 1, 2, 2, 2]
-    assert pq.ParquetFile(tmp_path / "out.parquet").metadata.num_row_groups == 2
-
-
-def test_an_output_that_fails_leaves_nothing(
-    output_file: Callable[[], OutputFile], tmp_path: Path
-) -> None:
-    with pytest.raises(ZeroDivisionError), output_file() as file:
-        file.append(row_group(content(1), table(1).schema))
-        raise ZeroDivisionError
-    assert list(tmp_path.iterdir()) == []
