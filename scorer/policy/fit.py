@@ -36,6 +36,11 @@ def support(positive: Booleans, weight: Weights, asked: float | None = None) -> 
     )
 
 
+def quota_size(rate: float, covered: int) -> int:
+    """Return how many works a prevalence makes of the covered ones: k = round(rate x covered)."""
+    return round(rate * covered)
+
+
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """What every threshold would call: one point a distinct score, from the highest down.

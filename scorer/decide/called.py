@@ -1,0 +1,54 @@
+"""Which works a policy calls in a file of scores: one target and kind at a time, and counted."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from scorer.engine.scored import ScoredFile, columns_that_decide
+from scorer.errors import InputError, PolicyError
+from scorer.policy.calls import Mode, call_sets, kinds, members
+from scorer.policy.fit import Booleans
+from scorer.policy.policy import Policy
+from scorer.targets import Targets
+
+
+def called(sets: pl.DataFrame, targets: Targets, kind: str, target: str) -> Booleans:
+    """Return which works are called, from the columns of `call_sets`: bool [works]."""
+    what = "categories" if target in targets.categories else "flags"
+    bit = np.uint64(1 << members(targets, what).index(target))
+    found: Booleans = (sets[f"{kind}_{what}"].to_numpy() & bit) != 0
+    return found
+
+
+def count_calls(
+    scores: Path, model_version: str, targets: Targets, policy: Policy, mode: Mode = "both"
+) -> tuple[int, dict[str, dict[str, int]]]:
+    """Return (works, target -> kind -> works called); kinds: those of `mode`.
+
+    Raises `InputError` where the scores are those of another student.
+    """
+    scored = ScoredFile.open(scores)
+    if scored.manifest.model_version != model_version:
+        raise InputError(
+            f"{scores}: scored by {scored.manifest.model_version}, the thresholds are for "
+            f"{model_version}.\nName the bundle that scored it: --model"
+        )
+    check_no_direct(policy, f"policy {policy.version}")
+    everyone = kinds(targets, mode)
+    counts = {name: dict.fromkeys(everyone, 0) for name in targets.binary_names}
+    for rows in scored.batches(columns_that_decide(targets, policy)):
+        sets = call_sets(rows, targets, policy, mode)
+        for name, of_target in counts.items():
+            for kind in everyone:
+                of_target[kind] += int(called(sets, targets, kind, name).sum())
+    return scored.rows, counts
+
+
+def check_no_direct(policy: Policy, where: str) -> None:
+    """Raise `PolicyError` where calls need labels besides the scores."""
+    for head in policy.direct_heads():
+        raise PolicyError(
+            f"{where}: head {head!r} is direct, and its labels are not at hand here.\n"
+            "Count the calls of such a policy with scorer call."
+        )
