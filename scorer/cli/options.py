@@ -20,8 +20,36 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an output that exists already.")
 ]
-
-
+LabelTable = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="LABELS", help="A label table (Parquet): works, and <head>_categories a teacher."
+    ),
+]
+Sample = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Instead of a table: the works of the sample, in JSON."),
+]
+HeadFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--head", metavar="NAME=FILE", help="With --sample: a teacher's labels in JSON; repeatable."
+    ),
+]
+OutOfFoldFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--out-of-fold",
+        metavar="FILE",
+        help="Scores of the labelled works by heads that never saw them: scorer train writes them "
+        "with the same option. Needed where the student learned from these labels.",
+    ),
+]
+EqualWeights = Annotated[
+    bool, typer.Option("--equal-weights", help="Every labelled work weighs 1.")
+]
+MinPos = Annotated[int, typer.Option(min=1, help="Positives that a head needs to make calls.")]
+MinEss = Annotated[float, typer.Option(min=0, help="Effective sample size that a head needs.")]
 Direct = Annotated[
     list[str] | None,
     typer.Option(

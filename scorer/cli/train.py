@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scorer.cli.options import Overwrite, pairs
+from scorer.cli.options import HeadFiles, LabelTable, MinEss, MinPos, Overwrite, Sample, paths
 
 if TYPE_CHECKING:
     from scorer.student.manifest import Manifest
@@ -34,25 +34,9 @@ def train(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="The bundle's folder.")
     ],
-    labels: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="LABELS",
-            help="A label table (Parquet): works, and <head>_categories a teacher.",
-        ),
-    ] = None,
-    sample: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Instead of a table: the works of the sample, in JSON."),
-    ] = None,
-    head: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--head",
-            metavar="NAME=FILE",
-            help="With --sample: a teacher's labels in JSON; repeatable.",
-        ),
-    ] = None,
+    labels: LabelTable = None,
+    sample: Sample = None,
+    head: HeadFiles = None,
     name: Annotated[
         str | None, typer.Option(help="The bundle's name; by default its folder's.")
     ] = None,
@@ -69,13 +53,16 @@ def train(
     beta: Annotated[
         float, typer.Option(min=0.01, help="Beta of the F-beta that the thresholds maximise.")
     ] = 2.0,
-    min_pos: Annotated[
-        int, typer.Option(min=1, help="Positives that a head needs to make calls.")
-    ] = 20,
-    min_ess: Annotated[
-        float, typer.Option(min=0, help="Effective sample size that a head needs.")
-    ] = 10.0,
+    min_pos: MinPos = 20,
+    min_ess: MinEss = 10.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds and of the holdout.")] = 0,
+    out_of_fold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also keep the out-of-fold scores (Parquet): scorer thresholds fit reads them.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     rounds_state: Annotated[
         Path | None,
@@ -168,13 +155,14 @@ def train(
             output=output,
             labels=labels,
             sample=sample,
-            heads={key: Path(value) for key, value in pairs(head or [], "--head").items()},
+            heads=paths(head, "--head"),
             name=name,
             source=source,
             licence=licence,
             attribution=attribution,
             recipe=Recipe(ngrams=ngrams, beta=beta, min_pos=min_pos, min_ess=min_ess, seed=seed),
             overwrite=overwrite,
+            out_of_fold=out_of_fold,
             rounds=_rounds(rounds_state, criteria, given),
         ),
         lambda text: typer.echo(text, err=True),

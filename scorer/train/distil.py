@@ -39,6 +39,7 @@ from scorer.train.quantise import Table, quantise
 from scorer.train.rounds import write_state
 from scorer.train.trained import Trained, TrainRequest
 from scorer.train.turn import Turn
+from scorer.train.unseen import check_unseen_place, unseen_table, write_unseen
 
 MOST_QUANTISATION_COST: Final = 0.005
 """Rounding weights to integers may cost that much mean average precision, no more."""
@@ -108,6 +109,7 @@ def _learn(request: TrainRequest, labels: Labels, say: Callable[[str], None]) ->
         policy=policy,
         metrics=metrics,
         training=_provenance(request, labels),
+        unseen=unseen_table(labels.works["id"], unseen, targets),
         weighted=labels.weighted,
     )
 
@@ -262,6 +264,8 @@ def _write(request: TrainRequest, trained: Trained) -> Manifest:
         if output.exists():
             output.replace(before)
         waiting.replace(output)
+    if request.out_of_fold is not None:
+        write_unseen(request.out_of_fold, trained, manifest.version)
     return manifest
 
 
@@ -280,6 +284,8 @@ def _check_place(request: TrainRequest) -> None:
             f"{request.rounds.state}: lies in the bundle's folder, which each round replaces.\n"
             "Keep the state of the rounds elsewhere: --rounds-state."
         )
+    if request.out_of_fold is not None:
+        check_unseen_place(request.out_of_fold, request)
     if output.exists():
         if not request.overwrite:
             raise OutputError(f"{output}: exists already. Choose another -o, or say --overwrite.")

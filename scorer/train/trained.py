@@ -41,6 +41,8 @@ class TrainRequest:
     attribution: str = "not stated"
     recipe: Recipe = field(default_factory=Recipe)
     overwrite: bool = False
+    out_of_fold: Path | None = None
+    """Where the scores go that thresholds are fitted on: `scorer thresholds fit` reads them."""
     rounds: RoundsRequest | None = None
     """None: one training, without rounds."""
 
@@ -68,6 +70,9 @@ class Trained:
     policy: Policy
     metrics: dict[str, Any]
     training: TrainingData
+    unseen: pl.DataFrame
+    """`id` and float32 score columns [works], each work's by heads that saw neither it nor its
+    venue."""
     weighted: bool
     """Whether the labels came with design weights."""
     maturity: Maturity = ONE_ROUND
