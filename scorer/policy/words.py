@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from scorer.policy.policy import Policy, Quota, Silent, Support, Threshold
+from scorer.policy.calls import CANDIDATE, CONSENSUS, MAJORITY
+from scorer.policy.policy import Direct, Entry, Policy, Quota, Silent, Support, Threshold
 from scorer.targets import INSUFFICIENT_PAYLOAD, Targets
+
+_MORE_THAN_ONE: Final = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class TargetRule:
 def rules(policy: Policy, targets: Targets, mode: str | None) -> list[TargetRule]:
     """Return one rule a target, in manifest order; `words` are those of `mode`.
 
-    `mode`: `candidate`, `consensus`, or None for no words.
+    `mode`: `candidate`, `consensus`, `majority`, or None for no words.
     """
     return [
         TargetRule(
@@ -37,13 +41,15 @@ def rules(policy: Policy, targets: Targets, mode: str | None) -> list[TargetRule
     ]
 
 
-def decision(entry: Threshold | Quota | Silent) -> str:
+def decision(entry: Entry) -> str:
     """Return what an entry decides, short."""
     match entry:
         case Threshold():
             return f"≥ {entry.value:.3f}"
         case Quota():
             return f"best {entry.k:,} (≥ {entry.value:.3f})"
+        case Direct():
+            return "direct label"
         case Silent(reason="support"):
             return "none: support"
         case Silent(reason="unavailable"):
@@ -63,11 +69,16 @@ def _in_words(policy: Policy, targets: Targets, target: str, mode: str) -> str:
     entries = {head: policy.entry(head, target) for head in targets.head_names}
     silent = [head for head, entry in entries.items() if isinstance(entry, Silent)]
     calling = [f"{head} {decision(entry)}" for head, entry in entries.items() if head not in silent]
-    by_rule = ", or by rule without a usable title" if target == INSUFFICIENT_PAYLOAD else ""
-    if mode == "consensus" and silent and by_rule:
-        return "only by rule, without a usable title"
-    if mode == "consensus" and silent:
+    fewest = {CANDIDATE: 1, CONSENSUS: len(entries), MAJORITY: len(entries) // 2 + 1}[mode]
+    by_rule = target == INSUFFICIENT_PAYLOAD
+    if len(calling) < fewest:
+        if by_rule:
+            return "only by rule, without a usable title"
+        if not calling and mode != CONSENSUS:
+            return "never: every head is silent"
         return f"never: {' and '.join(silent)} {'is' if len(silent) == 1 else 'are'} silent"
-    if not calling:
-        return "only by rule, without a usable title" if by_rule else "never: every head is silent"
-    return (" and " if mode == "consensus" else " or ").join(calling) + by_rule
+    if mode == MAJORITY:
+        words = f"{_MORE_THAN_ONE.get(fewest, fewest)} or more of: {', '.join(calling)}"
+    else:
+        words = (" and " if mode == CONSENSUS else " or ").join(calling)
+    return words + (", or by rule without a usable title" if by_rule else "")

@@ -54,3 +54,32 @@ def test_a_rule_holds_each_heads_decision_in_manifest_order() -> None:
 )
 def test_a_rule_in_words_says_how_the_heads_combine(codex, gemma, mode: str, words: str) -> None:
     assert rule_of(codex, gemma, mode).words == words
+
+
+def majority_of(target: str, *entries) -> str:
+    label = Label(en="x", fr="x")
+    heads = ("codex", "gemma", "llama", "qwen")[: len(entries)]
+    targets = Targets(
+        heads=tuple(Head(name=name) for name in heads),
+        binary=(Binary(name=target, kind="category", label=label),),
+    )
+    policy = Policy(entries={target: dict(zip(heads, entries, strict=True))})
+    (rule,) = rules(policy, targets, "majority")
+    return rule.words
+
+
+def test_a_majority_needs_more_than_half_of_the_heads() -> None:
+    at = "≥ 0.123"
+    three = f"codex {at}, gemma {at}, llama {at}"
+    assert majority_of("sts", LOW, LOW, LOW) == f"two or more of: {three}"
+    assert majority_of("sts", LOW, LOW, SILENT) == f"two or more of: codex {at}, gemma {at}"
+    assert majority_of("sts", LOW, LOW, LOW, LOW) == f"three or more of: {three}, qwen {at}"
+    assert majority_of("sts", LOW, SILENT, SILENT) == "never: gemma and llama are silent"
+    assert majority_of("sts", SILENT, SILENT, SILENT) == "never: every head is silent"
+
+
+def test_an_empty_title_is_called_by_rule_in_every_mode() -> None:
+    rule = "without a usable title"
+    called = majority_of("insufficient_payload", LOW, LOW, SILENT)
+    assert called == f"two or more of: codex ≥ 0.123, gemma ≥ 0.123, or by rule {rule}"
+    assert majority_of("insufficient_payload", LOW, SILENT, SILENT) == f"only by rule, {rule}"

@@ -10,6 +10,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         name="thresholds",
         invoke_without_command=True,
+        subcommand_metavar="[COMMAND [ARGS]...]",
         epilog="Example: scorer thresholds --mode consensus --scores frame.scored.parquet",
         callback=show.thresholds,
     )

@@ -1,14 +1,23 @@
 """`scorer thresholds curve`: what every threshold would come to, and where the policy stands."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scorer.cli.options import HeadFiles, Json, Overwrite, Sample, paths
+from scorer.cli.options import (
+    EqualWeights,
+    HeadFiles,
+    Json,
+    OutOfFoldFile,
+    Overwrite,
+    Sample,
+    paths,
+)
 
 if TYPE_CHECKING:
-    from scorer.decide.curve import Curve, Curves
+    from scorer.decide.curve import Curve, Curves, Point
 
 _RECALLS: Final = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Where the table looks along the candidate's recall: a row a level."""
@@ -32,10 +41,9 @@ def curve(
     ] = None,
     sample: Sample = None,
     head: HeadFiles = None,
+    out_of_fold: OutOfFoldFile = None,
     beta: Annotated[float, typer.Option(min=0.01, help="Beta of the F-beta.")] = 2.0,
-    equal_weights: Annotated[
-        bool, typer.Option("--equal-weights", help="Every labelled work weighs 1.")
-    ] = False,
+    equal_weights: EqualWeights = False,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw them, as .png or .svg. Needs the extra: plot."),
@@ -58,8 +66,9 @@ def curve(
         from scorer.decide.plot import check_format, draw
 
         check_format(plot)
-        place = free_place(plot, [*files.paths, scores], overwrite=overwrite)
-    found = curves(scores, files, beta=beta, equal_weights=equal_weights)
+        sources = [*files.paths, scores, out_of_fold]
+        place = free_place(plot, sources, overwrite=overwrite, option="--plot")
+    found = curves(scores, files, out_of_fold=out_of_fold, beta=beta, equal_weights=equal_weights)
     if place is not None:
         picture = draw(found, place.suffix[1:])
         with told(place):
@@ -83,55 +92,42 @@ def _show(found: "Curves") -> None:
         title = f"{target.label.en} ({_positives(by_kind)})"
         shown = table("threshold", *by_kind, title=title)
         for threshold in _rows(by_kind):
-            shown.add_row(f"{threshold:.3f}", *(_at(c, threshold) for c in by_kind.values()))
+            shown.add_row(
+                f"{threshold:.3f}", *(_figures(c.at(threshold)) for c in by_kind.values())
+            )
         shown.add_section()
-        shown.add_row("now", *(_now(c) for c in by_kind.values()))
+        shown.add_row("now", *(_figures(c.current, c.silent or "–") for c in by_kind.values()))
         screen.print(shown)
     typer.echo(
-        f"Precision, recall and F-{found.beta:g}, design-weighted. candidate: the highest of the "
-        "heads' scores, against a yes\nof any teacher; consensus: the lowest, against a yes of all. "
-        f"now: what policy {found.policy.version} calls.\n"
-        "Compared with the teachers' labels, not with the truth; where the student learned from "
-        "these labels,\nthe figures are too good."
+        f"Precision, recall and F-{found.beta:g}, design-weighted. now: what policy "
+        f"{found.policy.version} calls.\n"
+        "candidate: the highest of the heads' scores, against a yes of any teacher; "
+        "consensus: the lowest, against a yes of all.\n"
+        "Compared with the teachers' labels, not with the truth."
     )
     typer.echo(status_line())
 
 
-def _positives(by_kind: "dict[str, Curve]") -> str:
+def _positives(by_kind: "Mapping[str, Curve]") -> str:
     counts = ", ".join(f"{kind} {c.positives:,}" for kind, c in by_kind.items())
     return f"positives: {counts}"
 
 
-def _rows(by_kind: "dict[str, Curve]") -> list[float]:
+def _rows(by_kind: "Mapping[str, Curve]") -> list[float]:
     """Return at most ten thresholds, at telling levels of the candidate's recall."""
-    points = by_kind["candidate"].points
-    found = {
-        next(p.threshold for p in points if p.recall >= min(level, points[-1].recall))
-        for level in _RECALLS
-        if points
-    }
+    points = [by_kind["candidate"].at_recall(level) for level in _RECALLS]
+    found = {point.threshold for point in points if point is not None}
     return sorted((t for t in found if t is not None), reverse=True)
 
 
-def _at(curve: "Curve", threshold: float) -> str:
-    """Return the figures at a threshold: those of the lowest score that it still calls."""
-    called = [p for p in curve.points if p.threshold is not None and p.threshold >= threshold]
-    if not called:
-        return "–"
-    point = called[-1]
-    return f"{point.precision:.3f} {point.recall:.3f} {point.fbeta:.3f}"
-
-
-def _now(curve: "Curve") -> str:
-    point = curve.current
+def _figures(point: "Point | None", otherwise: str = "–") -> str:
     if point is None:
-        return curve.silent or "–"
+        return otherwise
     return f"{point.precision:.3f} {point.recall:.3f} {point.fbeta:.3f}"
 
 
 def _print_json(found: "Curves") -> None:
     import json as json_text
-    from dataclasses import asdict
 
     from scorer.status import STAMP
 
@@ -143,8 +139,21 @@ def _print_json(found: "Curves") -> None:
         "beta": found.beta,
         "notes": found.notes,
         "targets": {
-            target: {kind: asdict(curve) for kind, curve in by_kind.items()}
+            target: {kind: _content(curve) for kind, curve in by_kind.items()}
             for target, by_kind in found.by_target.items()
         },
     }
     typer.echo(json_text.dumps(report, indent=2, ensure_ascii=False))
+
+
+def _content(curve: "Curve") -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {
+        "works": curve.works,
+        "positives": curve.positives,
+        "current": asdict(curve.current) if curve.current else None,
+        "silent": curve.silent,
+        "best": asdict(curve.best) if curve.best else None,
+        "points": [asdict(point) for point in curve.points()],
+    }

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from scorer.cli.options import (
+    EqualWeights,
     HeadFiles,
     Json,
     LabelTable,
     MinEss,
     MinPos,
+    OutOfFoldFile,
     Overwrite,
     Sample,
     pairs,
@@ -55,14 +57,7 @@ def fit(
             metavar="SCORED", help="A scored file: labels join its scores, quotas count its works."
         ),
     ] = None,
-    out_of_fold: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Scores of the labelled works by heads that never saw them: scorer train writes "
-            "them with the same option. Needed where the student learned from these labels.",
-        ),
-    ] = None,
+    out_of_fold: OutOfFoldFile = None,
     fbeta: Annotated[
         float | None,
         typer.Option(
@@ -119,9 +114,7 @@ def fit(
     gate_scope: Annotated[
         Scope, typer.Option(help="Whether each head passes alone, or all heads of a target must.")
     ] = Scope.head,
-    equal_weights: Annotated[
-        bool, typer.Option("--equal-weights", help="Every labelled work weighs 1.")
-    ] = False,
+    equal_weights: EqualWeights = False,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:

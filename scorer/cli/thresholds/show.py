@@ -72,7 +72,7 @@ def thresholds(
     works, counts = 0, None
     if scores is not None:
         works, counts = count_calls(
-            scores, manifest.version, manifest.targets, decided, chosen or "both"
+            scores, manifest.version, manifest.targets, decided, mode.value if mode else "both"
         )
     if output is not None:
         with told(output):
