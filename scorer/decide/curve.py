@@ -84,7 +84,7 @@ class Curve:
         return self._point(int(np.argmax(self.along.fbeta(self.beta))))
 
     def points(self) -> list[Point]:
-        """Return at most `MOST_POINTS`, from the highest threshold down, the best one among them."""
+        """Return at most `MOST_POINTS` from the highest threshold down, the best among them."""
         if self.along is None:
             return []
         best = int(np.argmax(self.along.fbeta(self.beta)))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from scorer.decide.inputs import FitRequest, Inputs
-from scorer.decide.quotas import Pair, find_quotas
+from scorer.decide.quota import Pair, find_quotas
 from scorer.decide.sample import named
 from scorer.decide.sources import BestWorks, ByHand, Off
 from scorer.decide.thresholds import Figure, Fit, fit_threshold

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from scorer.decide.quotas import Pair
+from scorer.decide.quota import Pair
 from scorer.decide.sample import (
     Examples,
     LabelFiles,

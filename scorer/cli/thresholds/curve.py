@@ -93,7 +93,7 @@ def _show(found: "Curves") -> None:
         shown = table("threshold", *by_kind, title=title)
         for threshold in _rows(by_kind):
             shown.add_row(
-                f"{threshold:.3f}", *(_figures(c.at(threshold)) for c in by_kind.values())
+                f"{threshold:.4f}", *(_figures(c.at(threshold)) for c in by_kind.values())
             )
         shown.add_section()
         shown.add_row("now", *(_figures(c.current, c.silent or "–") for c in by_kind.values()))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scorer.decide.quota import Boundary, Read, boundaries, count_covered
+from scorer.decide.boundary import Boundary, Read, boundaries, count_covered
 from scorer.policy.calls import SEGMENT
 
 checked = settings(max_examples=80, deadline=None)

@@ -1,53 +1,33 @@
-"""From labels and scores to a policy: what is fitted, what is silent, and what is refused."""
+"""From labels and scores to a policy: what is fitted, what is silent, and what is noted."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from fit_cases import PAIR, named, refused
 from sklearn.metrics import fbeta_score, precision_score, recall_score
 
-from scorer.decide.fit import Fitted, fit, passed
+from scorer.decide.fit import Fitted, fit
 from scorer.decide.inputs import FitRequest
-from scorer.decide.sample import LabelFiles, Teachers, learned_from
+from scorer.decide.sample import LabelFiles, learned_from
 from scorer.decide.sources import (
     AtPrecision,
     AtRecall,
     BestFBeta,
     BestWorks,
     ByHand,
-    Choice,
-    How,
     Off,
 )
-from scorer.engine.job import RunRequest
-from scorer.engine.run import run
-from scorer.errors import InputError, RefusedError, ScorerError, UsageError
-from scorer.labels.sample import read_label_table
 from scorer.policy.calls import SEGMENT, call_sets
-from scorer.policy.fit import quota_size
-from scorer.policy.policy import Gates, Policy, Quota, Silent, Support, Threshold
+from scorer.policy.policy import Gates, Policy, Quota, Silent, Threshold
 from scorer.student.bundle import load_manifest
 from scorer.targets import Targets
 
 Request = Callable[..., FitRequest]
 Change = Callable[..., Path]
-PAIR = ("codex", "metaresearch")
-
-
-def named(**exceptions: How) -> dict[str, Choice]:
-    """Return choices by name, `__` for the dot between head and target."""
-    words = {where.replace("__", "."): how for where, how in exceptions.items()}
-    return {where: Choice(how, f"--for {where}=HOW") for where, how in words.items()}
-
-
-def refused(request: FitRequest, kind: type[ScorerError] = InputError) -> str:
-    with pytest.raises(kind) as caught:
-        fit(request)
-    return str(caught.value)
 
 
 def examples(
@@ -111,15 +91,6 @@ def test_a_recall_and_a_precision_are_reached(
     assert precision_score(positive, score >= other.value, sample_weight=weight) >= 0.8
 
 
-def test_a_precision_out_of_reach_says_what_is(request_for: Request, changed: Change) -> None:
-    same = changed(lambda rows: rows.with_columns(score_codex_metaresearch=pl.lit(0.5, pl.Float32)))
-    request = request_for(scores=same, exceptions=named(codex__metaresearch=AtPrecision(0.99)))
-    assert refused(request) == (
-        f"{same}: codex.metaresearch: no threshold reaches a precision of 0.99; 0.275 is the most."
-        "\nAsk for less there, or make no calls: --for codex.metaresearch=off"
-    )
-
-
 def test_a_quota_calls_as_many_works_as_the_prevalence_makes(
     request_for: Request, tiny_labels: Path, scored_sample: Path
 ) -> None:
@@ -174,16 +145,6 @@ def test_quotas_are_of_the_covered_works_alone(request_for: Request, changed: Ch
     assert (
         fit(request_for(scores=scores, default=BestFBeta(2))).figures
         == fit(request_for(default=BestFBeta(2))).figures
-    )
-
-
-def test_a_quota_of_no_work_is_refused(request_for: Request, changed: Change) -> None:
-    scores = changed(lambda rows: rows.head(1))
-    request = request_for(scores=scores, exceptions=named(codex__metaresearch=BestWorks()))
-    rate = Teachers.read(request.labels, equal_weights=False).support(*PAIR).rate
-    assert refused(request) == (
-        f"{scores}: codex.metaresearch: a prevalence of {rate:.4g} among 1 covered works rounds to "
-        "no work at all.\nScore a larger frame, or make no calls: --for codex.metaresearch=off"
     )
 
 
@@ -249,36 +210,6 @@ def test_gates_of_all_heads_silence_a_target_of_which_one_fails(request_for: Req
     assert isinstance(sts.entry("gemma", "sts"), Threshold)
 
 
-def test_labels_need_design_weights_or_the_word_that_all_weigh_the_same(
-    request_for: Request, tiny_labels: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "plain.parquet"
-    pl.read_parquet(tiny_labels).drop("weight").write_parquet(path)
-    request = request_for(labels=LabelFiles(path), default=BestFBeta(2))
-    assert refused(request) == (
-        f"{path}: no column 'weight', so nothing says how many works of the frame each one stands "
-        "for.\nAdd weight = population / sample, or say --equal-weights: every work then weighs 1."
-    )
-    equal = fit(request_for(labels=LabelFiles(path), default=BestFBeta(2), equal_weights=True))
-    support = equal.policy.entry(*PAIR).support
-    assert support.ess_pos == pytest.approx(support.n_pos)
-
-
-@pytest.mark.parametrize("weight", [-1.0, 0.0, float("inf"), None])
-def test_weights_that_are_none_are_refused(
-    request_for: Request, tiny_labels: Path, tmp_path: Path, weight: float | None
-) -> None:
-    path = tmp_path / "bad.parquet"
-    first = pl.int_range(pl.len()) == 0
-    pl.read_parquet(tiny_labels).with_columns(
-        weight=pl.when(first).then(pl.lit(weight, pl.Float64)).otherwise("weight")
-    ).write_parquet(path)
-    assert refused(request_for(labels=LabelFiles(path), default=BestFBeta(2))) == (
-        f"bad.parquet: 1 weights are missing, infinite or not over 0, first in row 0 (counted from "
-        f"0): {weight}.\nA design weight is population / sample."
-    )
-
-
 def test_labelled_works_without_a_score_are_counted_and_named(
     request_for: Request, changed: Change
 ) -> None:
@@ -290,37 +221,6 @@ def test_labelled_works_without_a_score_are_counted_and_named(
     )
     whole = fit(request_for(default=BestFBeta(2)))
     assert fitted.policy.entry(*PAIR).support == whole.policy.entry(*PAIR).support
-
-
-def test_scores_of_no_labelled_work_are_refused(request_for: Request, changed: Change) -> None:
-    scores = changed(lambda rows: rows.with_columns(id=pl.lit("X") + pl.col("id")))
-    assert refused(request_for(scores=scores, default=BestFBeta(2))) == (
-        f"{scores}: has none of the 300 labelled works; their ids begin W1, W2, W3, W4, W5, ….\n"
-        "Score a frame that holds them: scorer run"
-    )
-
-
-def test_positives_without_a_score_are_refused(request_for: Request, changed: Change) -> None:
-    scores = changed(lambda rows: rows.filter(pl.col("id") == "W8"))
-    assert refused(
-        request_for(scores=scores, exceptions=named(codex__metaresearch=BestFBeta(2)))
-    ) == (
-        f"{scores}: codex.metaresearch: no work that the teacher said yes to has a score and a "
-        "usable title there.\n"
-        "Score the labelled works, or make no calls: --for codex.metaresearch=off"
-    )
-
-
-def test_a_head_without_labels_is_named(
-    request_for: Request, tiny_labels: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "one.parquet"
-    table = pl.read_parquet(tiny_labels)
-    table.drop([name for name in table.columns if name.startswith("gemma_")]).write_parquet(path)
-    assert refused(request_for(labels=LabelFiles(path), default=BestFBeta(2))) == (
-        f"{path}: no labels of the head 'gemma'; it has labels of codex.\n"
-        "A head's threshold is fitted to the labels of its own teacher."
-    )
 
 
 def test_heads_and_targets_of_one_side_alone_are_noted(
@@ -339,33 +239,6 @@ def test_heads_and_targets_of_one_side_alone_are_noted(
     assert fitted.policy.entry("codex", "about_ca_topic").reason == "support"
 
 
-def test_scores_are_needed(request_for: Request) -> None:
-    assert refused(request_for(scores=None, default=BestFBeta(2)), UsageError) == (
-        "Thresholds need scores: give --scores SCORED, --out-of-fold FILE or both."
-    )
-
-
-def test_scores_of_a_student_that_still_moves_are_refused(
-    request_for: Request, immature_bundle: Path, tiny_labels: Path, tmp_path: Path
-) -> None:
-    scores = tmp_path / "early.parquet"
-    run(RunRequest(frame=tiny_labels, output=scores, model=str(immature_bundle), baseline=True))
-    message = refused(request_for(scores=scores, default=BestFBeta(2)), RefusedError)
-    assert message.startswith(f"{scores}: says score_only:")
-
-
-def test_a_score_that_is_no_number_is_refused(request_for: Request, changed: Change) -> None:
-    first = pl.int_range(pl.len()) == 0
-    scores = changed(
-        lambda rows: rows.with_columns(
-            score_codex_sts=pl.when(first).then(pl.lit(float("nan"), pl.Float32)).otherwise(0.5)
-        )
-    )
-    assert refused(request_for(scores=scores, default=BestFBeta(2))).startswith(
-        f"{scores}: column 'score_codex_sts', row 0 (counted from 0): the score is nan, expected 0"
-    )
-
-
 def test_labels_that_the_shipped_student_learned_are_known(
     shared: Path, shipped_bundle: Path, tiny_labels: Path
 ) -> None:
@@ -373,54 +246,6 @@ def test_labels_that_the_shipped_student_learned_are_known(
     assert learned_from(version, LabelFiles(shared / "labels" / "teacher_sample.parquet"))
     assert not learned_from(version, LabelFiles(tiny_labels))
     assert not learned_from("other@000000000000", LabelFiles(tiny_labels))
-
-
-def published(shared: Path) -> dict[str, Any]:
-    return json.loads((shared / "reference" / "published_policy.json").read_text())
-
-
-def test_published_quotas_follow_from_the_published_rates(shared: Path) -> None:
-    content = published(shared)
-    figures = [f[h] for f in content["policy"].values() for h in ("codex", "gemma")]
-    found = [quota_size(f["rate"], content["universe"]["covered"]) for f in figures]
-    assert len(found) == 22
-    assert found == [f["k"] for f in figures]
-
-
-def test_gates_of_all_heads_pass_the_targets_that_were_published_with_calls(shared: Path) -> None:
-    content = published(shared)
-    backings = {
-        (head, target): Support(**{n: figures[head][n] for n in Support.model_fields})
-        for target, figures in content["policy"].items()
-        for head in ("codex", "gemma")
-    }
-    found = passed(backings, Gates(min_pos=20, min_ess=10.0, scope="all_heads"))
-    calling = {target for target, f in content["policy"].items() if f["candidate"] > 0}
-    assert set(found) == {(head, target) for target in calling for head in ("codex", "gemma")}
-    assert len(passed(backings, Gates())) > len(found)
-
-
-def test_published_rates_are_shares_of_all_labelled_works(shared: Path) -> None:
-    """The heaviest positive has the same weight for both heads, though they declined other works.
-
-    So rates are not shares of the works that a head judged: those differ by several per cent.
-    """
-    content = published(shared)
-    total = content["universe"]["covered"]
-    heaviest = [
-        f[head]["top_share"] * f[head]["rate"] * total
-        for target, f in content["policy"].items()
-        for head in ("codex", "gemma")
-        if not (target == "metaepi_narrow" or (target, head) == ("metaepi_broad", "codex"))
-    ]
-    assert len(heaviest) == 19
-    assert heaviest == pytest.approx([2481.3] * 19, rel=2e-3)
-    labels = read_label_table(shared / "labels" / "teacher_sample.parquet")
-    teachers = Teachers(labels, labels.weight)
-    yes = labels.positive(*PAIR) & labels.judged(*PAIR)
-    assert teachers.support(*PAIR).rate == pytest.approx(
-        labels.weight[yes].sum() / labels.weight.sum()
-    )
 
 
 def test_a_fitted_policy_reads_back(request_for: Request) -> None:
