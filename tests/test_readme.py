@@ -1,9 +1,11 @@
 """The README says what the program does: its command table is made from the program itself."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import typer.main
+from typer.core import TyperGroup
 
 from scorer.cli.app import app
 
@@ -15,11 +17,17 @@ END = "<!-- end of commands -->"
 def command_table() -> str:
     """Return the table of commands, in Markdown."""
     rows = ["| command | what it does |", "|---|---|"]
-    group = typer.main.get_group(app)
-    for name, command in group.commands.items():
-        first = (command.help or "").strip().splitlines()[0]
-        rows.append(f"| `scorer {name}` | {first} |")
+    for name, what in commands("scorer", typer.main.get_group(app)):
+        rows.append(f"| `{name}` | {what} |")
     return "\n".join(rows) + "\n"
+
+
+def commands(name: str, group: TyperGroup) -> Iterator[tuple[str, str]]:
+    """Yield the commands of a group, those below them after each, with their first line of help."""
+    for word, command in group.commands.items():
+        yield f"{name} {word}", (command.help or "").strip().splitlines()[0]
+        if isinstance(command, TyperGroup):
+            yield from commands(f"{name} {word}", command)
 
 
 def test_the_command_table_is_that_of_the_program():
