@@ -56,6 +56,19 @@ def scored(tiny_frame: Path, tiny_bundle: Path, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture(scope="session")
+def undisturbed(
+    tiny_frame: Path, tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """The sha256 of a run that nothing disturbed."""
+    output = tmp_path_factory.mktemp("undisturbed") / "out.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scorer.engine.job, "TITLES_A_BATCH", 64)
+        return run(
+            RunRequest(frame=tiny_frame, output=output, model=str(tiny_bundle))
+        ).output.sha256
+
+
+@pytest.fixture(scope="session")
 def parted(tiny_frame: Path, tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny frame scored once in row groups of 64 works, `doi` and `year` kept."""
     output = tmp_path_factory.mktemp("parted") / "tiny.scored.parquet"

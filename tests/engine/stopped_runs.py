@@ -100,7 +100,7 @@ def hold_after(parts: int) -> None:
 
 
 if __name__ == "__main__":
-    scorer.engine.job.TITLES_A_SHARD = WORKS_A_SHARD
+    scorer.engine.job.TITLES_A_BATCH = WORKS_A_SHARD
     if sys.argv[1] == "kill":
         frame, model, folder = sys.argv[2:]
         for moment in range(0, 1000, 2):
