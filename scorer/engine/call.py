@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -32,7 +33,6 @@ from scorer.engine.rowgroups import (
 )
 from scorer.engine.rows import row_schema, to_table
 from scorer.engine.scored import ScoredFile, columns_that_decide
-from scorer.errors import InputError
 from scorer.policy.axes import axis_columns, stored_choices, stored_name
 from scorer.policy.calls import CANDIDATE, MAJORITY, Mode, call_sets, classification, list_columns
 from scorer.policy.review import disagreement, uncertainty
@@ -109,26 +109,24 @@ def _write(work: "_Calling", output: Path, progress: Progress) -> tuple[Tally, S
     tally = Tally(work.scored.targets, work.decision.mode)
     folder = output.with_name(output.name + ".parts")
     threads = work.request.threads or usable_threads()
-    with ThreadPoolExecutor(1) as aside, OutputFile(output, folder, work.schema) as file:
+    with (
+        closing(work.source),
+        ThreadPoolExecutor(1) as aside,
+        OutputFile(output, folder, work.schema) as file,
+    ):
         source_hash = aside.submit(sha256, work.request.scores)
         progress.start(work.scored.rows, 0)
         for group, counts in in_order(work.part, range(len(work.source)), threads):
             file.append(group)
             tally.merge(counts)
             progress.advance(group.rows)
-        said = work.scored.manifest.output
         source = Source(
             name=work.request.scores.name,
             size=work.request.scores.stat().st_size,
             rows=work.scored.rows,
             sha256=source_hash.result(),
         )
-        if source.sha256 != said.sha256:
-            raise InputError(
-                f"{work.request.scores}: sha256 is {source.sha256[:12]}…, its manifest says "
-                f"{said.sha256[:12]}…: it was changed after scoring; nothing was written.\n"
-                "Copy it again, or score the frame again."
-            )
+        work.scored.check_hash(source.sha256)
         file.finish()
         with told(output):
             manifest_path(output).unlink(missing_ok=True)

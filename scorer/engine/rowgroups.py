@@ -54,7 +54,7 @@ def encode(table: pa.Table) -> pa.Buffer:
         table.schema,
         compression=_COMPRESSION,
         compression_level=_LEVEL,
-        use_dictionary=_with_dictionary(table.schema),
+        use_dictionary=_with_dictionary(table.schema.serialize().to_pybytes()),
         write_statistics=[name for name in table.schema.names if name == "id"],  # to find it by
     ) as writer:
         writer.write_table(table, row_group_size=max(1, table.num_rows))
@@ -62,10 +62,10 @@ def encode(table: pa.Table) -> pa.Buffer:
 
 
 @lru_cache
-def _with_dictionary(schema: pa.Schema) -> list[str]:
+def _with_dictionary(schema: bytes) -> list[str]:
     """Return the paths, as Parquet has them, of all that is dictionary-encoded."""
     sink = pa.BufferOutputStream()
-    pq.write_table(schema.empty_table(), sink)
+    pq.write_table(pa.ipc.read_schema(pa.BufferReader(schema)).empty_table(), sink)
     columns = pq.read_metadata(pa.BufferReader(sink.getvalue())).schema
     paths = [columns.column(place).path for place in range(len(columns))]
     return [path for path in paths if path not in _PLAIN]

@@ -52,6 +52,8 @@ class ScoredFile:
                     f"{path}: column {place} is {there}, expected {wanted}.\n"
                     "Not a scored file of this version: score the frame again with scorer run."
                 )
+        if (size := path.stat().st_size) != manifest.output.size:
+            raise _changed(path, f"{size:,} bytes", f"{manifest.output.size:,}")
         text = {field.name for field in found if pa.types.is_string(field.type)} - {"id"}
         return cls(path, file, manifest, frozenset(text))
 
@@ -120,6 +122,12 @@ class ScoredFile:
                     "Score the frame again: scorer run --overwrite"
                 )
 
+    def check_hash(self, sha256: str) -> None:
+        """Raise `InputError` where the file's hash is not the one of its manifest."""
+        said = self.manifest.output.sha256
+        if sha256 != said:
+            raise _changed(self.path, f"sha256 is {sha256[:12]}…", f"{said[:12]}…")
+
     def damaged(self, error: Exception) -> InputError:
         """Return the error that says that the file cannot be read to its end."""
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
@@ -171,6 +179,13 @@ def _segments(column: pa.ChunkedArray) -> pl.Series:
         words = pl.Series(chunk.dictionary, dtype=pl.String).cast(SEGMENT, strict=False)
         chunks.append(words.gather(pl.Series(chunk.indices)))
     return pl.concat(chunks).rename("segment") if chunks else pl.Series("segment", [], SEGMENT)
+
+
+def _changed(path: Path, found: str, said: str) -> InputError:
+    return InputError(
+        f"{path}: {found}, its manifest says {said}: changed after scoring; nothing was "
+        "written.\nCopy it again, or score the frame again."
+    )
 
 
 def _refused(path: Path, status: str) -> RefusedError:

@@ -14,8 +14,11 @@ from scorer.frame.parquet import open_parquet
 _MAGIC: Final = b"PAR1"
 
 
-def read_records(path: Path, *, needed: tuple[str, ...]) -> pl.DataFrame:
-    """Read records from Parquet or JSON, whichever the file holds, ids as in the frame contract."""
+def read_records(path: Path, *, needed: tuple[str, ...], distinct: bool = True) -> pl.DataFrame:
+    """Read records from Parquet or JSON, whichever the file holds, ids as in the frame contract.
+
+    `distinct`: whether an id may occur once only.
+    """
     if is_parquet(path):
         table = pl.from_arrow(open_parquet(path).read())
         assert isinstance(table, pl.DataFrame)
@@ -32,7 +35,8 @@ def read_records(path: Path, *, needed: tuple[str, ...]) -> pl.DataFrame:
         if kind not in (pl.String, pl.Categorical, pl.Enum, pl.Null) and not kind.is_integer():
             raise InputError(f"{path}: column 'id' holds {kind}, expected text or integers.")
         table = table.with_columns(bare_id(pl.col("id")))
-        check_ids(lambda: [table["id"]], table.height, path.name)
+        if distinct:
+            check_ids(lambda: [table["id"]], table.height, path.name)
     return table
 
 

@@ -117,7 +117,7 @@ def test_a_file_that_was_changed_after_scoring_is_refused(
     copied.write_bytes(content[:at] + b"q" + content[at + 1 :])
     said = read_manifest(copied).output.sha256
     assert refused(InputError, call_for(scores=copied)) == (
-        f"{copied}: sha256 is {sha256(copied)[:12]}…, its manifest says {said[:12]}…: it was "
+        f"{copied}: sha256 is {sha256(copied)[:12]}…, its manifest says {said[:12]}…: "
         "changed after scoring; nothing was written.\n"
         "Copy it again, or score the frame again."
     )
@@ -130,7 +130,7 @@ def test_a_file_that_another_program_wrote_anew_is_refused(
     """With statistics, pages and a codec of its own, which `call` must be able to read past."""
     pq.write_table(pq.read_table(copied), copied, compression=codec, row_group_size=50)
     text = refused(InputError, call_for(scores=copied))
-    assert "it was changed after scoring; nothing was written." in text
+    assert "changed after scoring; nothing was written." in text
 
 
 def test_the_old_output_stays_where_the_new_one_is_refused(

@@ -101,3 +101,15 @@ def test_a_table_without_ids_is_refused(tmp_path: Path) -> None:
 def test_a_list_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no\.txt: no such file\. Check the path\."):
         ExcludedWorks.read(tmp_path / "no.txt")
+
+
+@pytest.mark.parametrize("line", ["W1,Title", "W1 W2", '"W1"', '["W1", "W2"]'])
+def test_a_line_that_is_no_id_is_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "ids.csv"
+    path.write_text(f"id\nW7\n{line}\n")
+    with pytest.raises(InputError) as caught:
+        ExcludedWorks.read(path)
+    assert str(caught.value) == (
+        f"{path}: line 3 is no id: {line!r}.\n"
+        "Give a Parquet file with a column id, or text with an id a line."
+    )
