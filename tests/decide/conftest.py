@@ -1,6 +1,5 @@
 """What the tests of decisions share: the labelled works scored as a frame, and copies to change."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from scorer.decide.inputs import FitRequest
 from scorer.decide.sample import LabelFiles
 from scorer.engine.job import RunRequest
-from scorer.engine.manifest import manifest_path
+from scorer.engine.manifest import Output, RunManifest, manifest_path, read_manifest
 from scorer.engine.run import run
 
 
@@ -25,6 +24,13 @@ def scored_sample(
     return output
 
 
+def sealed(scores: Path, manifest: RunManifest) -> Path:
+    """Write a manifest beside a scored file that speaks of it as it is now."""
+    true = manifest.model_copy(update={"output": Output.of(scores)})
+    manifest_path(scores).write_text(true.model_dump_json())
+    return scores
+
+
 @pytest.fixture
 def changed(scored_sample: Path, tmp_path: Path) -> Callable[..., Path]:
     """Write the scored works with other columns, or in another order: `changed(change, name)`."""
@@ -35,8 +41,7 @@ def changed(scored_sample: Path, tmp_path: Path) -> Callable[..., Path]:
         table = pq.read_table(scored_sample)
         rows_then = change(pl.from_arrow(table)).to_arrow().cast(table.schema)
         pq.write_table(rows_then, tmp_path / name, row_group_size=rows)
-        shutil.copy(manifest_path(scored_sample), manifest_path(tmp_path / name))
-        return tmp_path / name
+        return sealed(tmp_path / name, read_manifest(scored_sample))
 
     return write
 

@@ -17,7 +17,7 @@ from sklearn.metrics import fbeta_score, precision_recall_curve, precision_score
 from scorer.decide.curve import MOST_POINTS, Curves, curves
 from scorer.decide.plot import check_format, draw
 from scorer.decide.sample import LabelFiles
-from scorer.engine.manifest import manifest_path, read_manifest
+from scorer.engine.manifest import Output, manifest_path, read_manifest
 from scorer.engine.rows import row_schema
 from scorer.errors import InputError, UsageError
 from scorer.policy.policy import Direct, Policy
@@ -128,6 +128,8 @@ def with_best_columns(scores: Path) -> Path:
     empty = pa.nulls(table.num_rows, pa.string())
     columns = [table[f.name] if f.name in table.column_names else empty for f in schema]
     pq.write_table(pa.Table.from_arrays(columns, schema=schema), scores)
+    true = manifest.model_copy(update={"output": Output.of(scores)})
+    manifest_path(scores).write_text(true.model_dump_json())
     return scores
 
 
