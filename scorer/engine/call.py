@@ -167,8 +167,7 @@ class _Calling:
         )
         table = to_table(columns, changed)
         tally = Tally(self.scored.targets, self.decision.mode)
-        counted = {name: table[name] for name in table.column_names}
-        tally.add({"segment": rows["segment"]} | counted, rows.height)
+        tally.add({"segment": rows["segment"], **columns}, rows.height)
         group = with_columns(
             self.source.read(number),
             row_group(encode(table), changed),

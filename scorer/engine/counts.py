@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,5 +60,10 @@ class Tally:
 
 
 def _counted(values: pl.Series | pa.Array | pa.ChunkedArray) -> dict[str, int]:
+    if isinstance(values, pl.Series) and isinstance(values.dtype, pl.Enum):
+        codes = values.to_physical().to_numpy()
+        words = enumerate(values.dtype.categories)
+        found = {word: int(np.count_nonzero(codes == code)) for code, word in words}
+        return {word: count for word, count in found.items() if count}
     counted = pl.Series(values).value_counts(name="count")
     return {str(value): count for value, count in counted.iter_rows()}

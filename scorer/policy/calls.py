@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -148,12 +148,14 @@ def category_names(targets: Targets) -> list[str]:
 
 
 def _bits(head: str, names: Sequence[str], policy: Policy, scores: pl.DataFrame) -> Bits:
-    bits = np.zeros(scores.height, np.uint64)
+    # Few bits in few bytes: most students have nine categories and two flags.
+    narrow = np.uint16 if len(names) <= np.iinfo(np.uint16).bits else np.uint64
+    bits: npt.NDArray[Any] = np.zeros(scores.height, narrow)
     for place, target in enumerate(names):
         entry = policy.entry(head, target)
         if not isinstance(entry, Silent):
-            bits |= _bit(place) * _decided(entry, scores, score_column(head, target))
-    return bits
+            bits |= _decided(entry, scores, score_column(head, target)) * narrow(1 << place)
+    return bits.astype(np.uint64)
 
 
 def _decided(entry: Entry, scores: pl.DataFrame, column: str) -> npt.NDArray[np.bool_]:
