@@ -111,7 +111,7 @@ def choices(
     `exceptions`: `head.target`, a target or a head -> what is chosen there.
     """
     chosen = {
-        (h, t): Choice(default or Kept()) for h in targets.head_names for t in _names(targets)
+        (h, t): Choice(default or Kept()) for h in targets.head_names for t in targets.binary_names
     }
     named = [(*_pairs(where, targets, choice), choice) for where, choice in exceptions.items()]
     for _, pairs, choice in sorted(named, key=lambda found: found[0]):
@@ -130,7 +130,7 @@ def _pairs(where: str, targets: Targets, choice: Choice) -> tuple[int, list[tupl
 
     Names may hold dots, so all readings are tried; `UsageError` unless exactly one fits.
     """
-    heads, names = targets.head_names, _names(targets)
+    heads, names = targets.head_names, targets.binary_names
     readings = [(2, [(h, t)]) for h in heads for t in names if f"{h}.{t}" == where]
     readings += [(1, [(h, where) for h in heads])] if where in names else []
     readings += [(0, [(where, t) for t in names])] if where in heads else []
@@ -140,10 +140,6 @@ def _pairs(where: str, targets: Targets, choice: Choice) -> tuple[int, list[tupl
     raise UsageError(
         f"{choice.asked}: {where}: {what}.\nHeads: {', '.join(heads)}. Targets: {', '.join(names)}."
     )
-
-
-def _names(targets: Targets) -> list[str]:
-    return targets.binary_names
 
 
 def _unavailable(targets: Targets, head: str) -> tuple[str, ...]:
