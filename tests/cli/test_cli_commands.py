@@ -150,7 +150,7 @@ def test_verify_prints_what_it_checked(scorer: Run, scored: Path) -> None:
     lines = ended.out.splitlines()
     assert lines[-1] == STATUS
     assert lines[0] == "passed  sha256 and size are those of the manifest"
-    assert len(lines) == 17
+    assert len(lines) == 18
     assert all(line.startswith("passed  ") for line in lines[:-1])
 
 

@@ -471,7 +471,7 @@ def test_a_disk_that_is_full_in_mid_run(score: Run, tiny_frame: Path, tmp_path: 
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
     assert full.code == 6
     assert full.err == (
-        f"Error: {folder}/out.parquet.parts/part-000000.arrow: no space left on the disk.\n"
+        f"Error: {folder}/out.parquet.parts/part-000000.parquet: no space left on the disk.\n"
         "Free some and give the same command again: a run goes on from its finished parts.\n"
     )
     assert again.code == 0
@@ -503,7 +503,8 @@ def test_an_immature_bundle(score: Run, tiny_frame: Path, immature_bundle: Path)
     assert ended.code == 5
     assert re.fullmatch(
         r"Error: tiny@[0-9a-f]{12}: its maturity gate has not passed \(still moves\)\.\n"
-        r"Use a bundle whose gate has passed: scorer models\n",
+        r"Use a bundle whose gate has passed \(scorer models\), or --baseline: scores, no "
+        r"calls\.\n",
         ended.err,
     )
 
@@ -552,7 +553,7 @@ def test_a_resumed_run_says_so(
     score_parts = scorer.engine.run._score
 
     def half(job: Any, parts: Any, *rest: Any) -> None:
-        parts.save(0, job.part(next(iter(job.shards(0)))))
+        parts.save(0, job.part(next(iter(job.shards(0)))).content)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(scorer.engine.run, "_score", half)

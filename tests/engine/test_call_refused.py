@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from scorer.decide.called import count_calls
 from scorer.engine.call import CallRequest, call
 from scorer.engine.files import sha256
 from scorer.engine.job import RunRequest
 from scorer.engine.manifest import manifest_path, read_manifest
-from scorer.engine.recount import count_calls
 from scorer.engine.run import run
 from scorer.errors import InputError, OutputError, PolicyError, RefusedError, UsageError
 from scorer.policy.policy import Policy

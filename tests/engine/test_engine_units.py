@@ -1,4 +1,4 @@
-"""The engine's small parts: counts, recount, manifest, checkpoint, executor, rows, files."""
+"""The engine's small parts: counts, manifest, checkpoint, executor, rows, files."""
 
 import errno
 import json
@@ -14,11 +14,9 @@ from scorer.engine.counts import Tally
 from scorer.engine.files import sha256, told, write_atomically
 from scorer.engine.local import in_order, usable_threads
 from scorer.engine.manifest import manifest_path, read_manifest
-from scorer.engine.recount import count_calls
 from scorer.engine.rows import row_schema, to_table
 from scorer.errors import InputError, OutputError
 from scorer.policy.policy import Policy, Silent
-from scorer.student.bundle import Student
 from scorer.targets import Binary, Head, Label, Targets
 
 LABEL = Label(en="Label", fr="Étiquette")
@@ -115,57 +113,6 @@ def test_a_tally_of_majority_mode_counts_the_majority_too() -> None:
         "consensus": 0,
         "majority": 0,
     }
-
-
-def test_recounting_the_same_policy_gives_the_counts_of_the_manifest(
-    scored: Path, student: Student, policy: Policy
-) -> None:
-    works, counts = count_calls(scored, student.version, student.manifest.targets, policy)
-    assert works == 200
-    assert counts == read_manifest(scored).counts.calls
-
-
-def test_recounting_another_policy_counts_what_it_would_call(
-    scored: Path, student: Student, policy: Policy
-) -> None:
-    content = policy.model_dump(mode="json")
-    content["entries"]["bibliometrics"]["codex"] = {
-        "kind": "threshold",
-        "value": 0.25,
-        "found_by": "hand",
-    }
-    content["entries"]["bibliometrics"]["gemma"] = {"kind": "none", "reason": "off"}
-    changed = Policy.model_validate(content)
-    _, counts = count_calls(scored, student.version, student.manifest.targets, changed)
-    rows = pl.read_parquet(scored)
-    over = (rows["score_codex_bibliometrics"] >= 0.25) & (
-        rows["segment"].cast(pl.String) == "covered"
-    )
-    assert 0 < over.sum() < 200
-    assert counts["bibliometrics"] == {
-        "codex": over.sum(),
-        "gemma": 0,
-        "candidate": over.sum(),
-        "consensus": 0,
-    }
-
-
-def test_recounting_scores_of_another_student_is_refused(
-    scored: Path, student: Student, policy: Policy
-) -> None:
-    with pytest.raises(InputError) as refused:
-        count_calls(scored, "other@000000000000", student.manifest.targets, policy)
-    assert str(refused.value) == (
-        f"{scored}: scored by {student.version}, the thresholds are for other@000000000000.\n"
-        "Name the bundle that scored it: --model"
-    )
-
-
-def test_recounting_a_file_that_is_not_there_says_so(
-    student: Student, policy: Policy, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=r"nothing\.parquet: no such file\. Check the path\."):
-        count_calls(tmp_path / "nothing.parquet", student.version, student.manifest.targets, policy)
 
 
 def test_the_manifest_lies_beside_the_output() -> None:
