@@ -16,7 +16,7 @@ import typer
 from _measure import ROOT, SCORER, console, measure, shared
 
 from scorer.labels.sample import read_label_table
-from scorer.student.bundle import load_manifest
+from scorer.student.folder import load_manifest
 from scorer.train.fit import Recipe
 from scorer.train.holdout import held_out_venues
 from scorer.train.maturity import Criteria

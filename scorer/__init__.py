@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from scorer.engine.job import RunRequest, default_policy
     from scorer.engine.run import run
     from scorer.engine.verify import verify
-    from scorer.student.bundle import find_bundle, load_student
+    from scorer.student.bundle import load_student
+    from scorer.student.folder import find_bundle
 
 _HOME = {
     "CallRequest": "scorer.engine.call",
     "RunRequest": "scorer.engine.job",
     "call": "scorer.engine.call",
     "default_policy": "scorer.engine.job",
-    "find_bundle": "scorer.student.bundle",
+    "find_bundle": "scorer.student.folder",
     "load_student": "scorer.student.bundle",
     "run": "scorer.engine.run",
     "score_batch": "scorer.engine.batch",

@@ -53,8 +53,8 @@ def call(
     The manifest names the scored file and its hash as the source.
     """
     labels = paths(direct, "--direct")
-    if threads is not None:
-        os.environ.setdefault("POLARS_MAX_THREADS", str(threads))  # read when polars is imported
+    # Row groups are called side by side; within one, threads of Polars would only get in the way.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # read when polars is imported
     import pyarrow as pa
 
     from scorer.cli.summary import show_calls

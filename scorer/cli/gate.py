@@ -63,7 +63,7 @@ def _read(state: str) -> "tuple[str, Maturity]":
     from pydantic import ValidationError
 
     from scorer.errors import BundleError, InputError
-    from scorer.student.bundle import find_bundle, load_manifest
+    from scorer.student.folder import find_bundle, load_manifest
     from scorer.train.maturity import Criteria
     from scorer.train.rounds import read_state
 

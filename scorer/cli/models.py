@@ -23,7 +23,7 @@ def models(
     import json as json_text
 
     from scorer.cli.tables import console, table
-    from scorer.student.bundle import (
+    from scorer.student.folder import (
         check_hash,
         find_bundle,
         load_manifest,

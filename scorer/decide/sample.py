@@ -17,7 +17,7 @@ from scorer.frame.lookup import IdLookup
 from scorer.labels.sample import Labels, read_label_files, read_label_table
 from scorer.policy.fit import Booleans, Scores, Weights, support
 from scorer.policy.policy import Support
-from scorer.student.bundle import load_manifest, shipped_bundles
+from scorer.student.folder import load_manifest, shipped_bundles
 from scorer.targets import INSUFFICIENT_PAYLOAD, Targets, score_column
 
 _SHOWN: Final = 5

@@ -4,18 +4,19 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from scorer.engine.rows import constant
 from scorer.frame.contract import text
 from scorer.frame.text import longer_than_ten
 from scorer.labels.direct import DirectLabels
 from scorer.labels.excluded import ExcludedWorks
 from scorer.policy.axes import choose_axes
-from scorer.policy.calls import COVERED, EXCLUDED, SEGMENT, Mode
+from scorer.policy.calls import Mode, segments
 from scorer.policy.columns import call_columns, score_only_columns
 from scorer.policy.policy import Policy
 from scorer.status import STAMP, score_status
 from scorer.student.bundle import Student
 from scorer.student.session import Scores
-from scorer.targets import INSUFFICIENT_PAYLOAD, Targets, score_column
+from scorer.targets import Targets, score_column
 
 
 def score_batch(
@@ -60,7 +61,7 @@ def score_columns(
     return pl.DataFrame(
         [
             frame["id"],
-            segments(frame["id"], usable, excluded),
+            segments(usable, excluded.among(frame["id"]) if excluded else None),
             usable.alias("usable_title"),
             *(
                 pl.Series(score_column(head, target), scores.binary[head][:, place])
@@ -69,17 +70,3 @@ def score_columns(
             ),
         ]
     )
-
-
-def segments(ids: pl.Series, usable: pl.Series, excluded: ExcludedWorks | None) -> pl.Series:
-    """Return each work's segment: what is excluded is so whatever its title."""
-    segment = pl.when(usable).then(pl.lit(COVERED)).otherwise(pl.lit(INSUFFICIENT_PAYLOAD))
-    if excluded is not None:
-        listed = pl.Series(excluded.among(ids))
-        segment = pl.when(listed).then(pl.lit(EXCLUDED)).otherwise(segment)
-    return pl.select(segment.cast(SEGMENT).alias("segment")).to_series()
-
-
-def constant(name: str, value: str) -> pl.Expr:
-    """Return a column that says the same in every row."""
-    return pl.lit(value, pl.Enum([value])).alias(name)

@@ -14,7 +14,6 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from scorer.engine.batch import constant, segments
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.counts import Tally
 from scorer.engine.decision import Decision, read_policy
@@ -31,10 +30,18 @@ from scorer.engine.rowgroups import (
     row_group,
     with_columns,
 )
-from scorer.engine.rows import row_schema, to_table
-from scorer.engine.scored import ScoredFile, columns_that_decide
+from scorer.engine.rows import constant, row_schema, to_table
+from scorer.engine.scored import STATUSES, ScoredFile, columns_that_decide
 from scorer.policy.axes import axis_columns, stored_choices, stored_name
-from scorer.policy.calls import CANDIDATE, MAJORITY, Mode, call_sets, classification, list_columns
+from scorer.policy.calls import (
+    CANDIDATE,
+    MAJORITY,
+    Mode,
+    call_sets,
+    classification,
+    list_columns,
+    segments,
+)
 from scorer.policy.review import disagreement, uncertainty
 from scorer.targets import Axis
 
@@ -76,7 +83,7 @@ def call(request: CallRequest, progress: Progress | None = None) -> RunManifest:
     with Checkpoint(output.with_name(output.name + ".parts"), work.fingerprint()):
         if output.exists() and not request.overwrite:
             raise exists_already(output)
-        tally, source = _write(work, output, progress)
+        tally, source, written = _write(work, output, progress)
         seconds = time.perf_counter() - began
         manifest = work.scored.manifest.model_copy(
             update={
@@ -85,7 +92,7 @@ def call(request: CallRequest, progress: Progress | None = None) -> RunManifest:
                 "policy_version": work.decision.policy.version,
                 "mode": request.mode,
                 "counts": tally.counts(),
-                "output": Output.of(output),
+                "output": written,
                 "sources": (source,),
                 "direct": work.decision.direct_sources(work.scored.rows),
                 "excluded": work.decision.excluded_source(),
@@ -104,8 +111,8 @@ def call(request: CallRequest, progress: Progress | None = None) -> RunManifest:
     return manifest
 
 
-def _write(work: "_Calling", output: Path, progress: Progress) -> tuple[Tally, Source]:
-    """Write the output, whole or not at all; return its counts and what it was made from."""
+def _write(work: "_Calling", output: Path, progress: Progress) -> tuple[Tally, Source, Output]:
+    """Write the output, whole or not at all; return its counts, what it was made from, and it."""
     tally = Tally(work.scored.targets, work.decision.mode)
     folder = output.with_name(output.name + ".parts")
     threads = work.request.threads or usable_threads()
@@ -130,8 +137,8 @@ def _write(work: "_Calling", output: Path, progress: Progress) -> tuple[Tally, S
         file.finish()
         with told(output):
             manifest_path(output).unlink(missing_ok=True)
-        file.publish()
-    return tally, source
+        written = file.publish()
+    return tally, source, written
 
 
 @dataclass(frozen=True)
@@ -143,6 +150,7 @@ class _Calling:
     decision: Decision
     source: RowGroupReader
     schema: pa.Schema
+    _checked: set[tuple[object, ...]] = field(default_factory=set)
 
     @classmethod
     def prepare(cls, request: CallRequest) -> "_Calling":
@@ -160,6 +168,8 @@ class _Calling:
 
     def part(self, number: int) -> tuple[RowGroup, Tally]:
         """Call one row group anew: columns that stay as bytes, the others encoded."""
+        source = self.source.read(number)
+        self._check_status(number, source)
         rows = self.scored.group(number, self._read)
         columns = self._called(rows)
         changed = pa.schema(
@@ -169,11 +179,19 @@ class _Calling:
         tally = Tally(self.scored.targets, self.decision.mode)
         tally.add({"segment": rows["segment"], **columns}, rows.height)
         group = with_columns(
-            self.source.read(number),
+            source,
             row_group(encode(table), changed),
             {name: self._taken_from(name) for name in self.schema.names},
         )
         return group, tally
+
+    def _check_status(self, number: int, group: RowGroup) -> None:
+        """Check the rows' statuses; the same bytes for as many rows need no second look."""
+        chunks = [chunk for name in STATUSES for chunk in group.columns[name]]
+        seen = (group.rows, *(bytes(chunk.content) for chunk in chunks))
+        if seen not in self._checked:
+            self.scored.check_status(number)
+            self._checked.add(seen)
 
     def fingerprint(self) -> str:
         """Return a hash of all that decides the output's bytes."""
@@ -189,7 +207,8 @@ class _Calling:
         targets, decision = self.scored.targets, self.decision
         columns: dict[str, pl.Series | pa.Array] = {}
         if self._segments_change:
-            segment = segments(rows["id"], rows["usable_title"], decision.excluded)
+            excluded = decision.excluded.among(rows["id"]) if decision.excluded else None
+            segment = segments(rows["usable_title"], excluded)
             columns["segment"], rows = segment, rows.with_columns(segment)
         given = decision.given(rows["id"]) if decision.direct else {}
         sets = call_sets(rows, targets, decision.policy, decision.mode, given)

@@ -13,7 +13,7 @@ from scorer.labels.direct import DirectLabels
 from scorer.labels.excluded import ExcludedWorks
 from scorer.policy.calls import MAJORITY, Given, Mode
 from scorer.policy.policy import Policy, check_policy, parse_policy, with_direct
-from scorer.student.bundle import check_hash
+from scorer.student.folder import check_hash
 from scorer.student.manifest import POLICY_FILE, Manifest
 from scorer.targets import Targets
 

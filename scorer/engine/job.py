@@ -22,7 +22,8 @@ from scorer.frame.parquet import Batch, ParquetFrame
 from scorer.policy.calls import Mode
 from scorer.policy.policy import Policy
 from scorer.student import DEFAULT_MODEL
-from scorer.student.bundle import Student, find_bundle, load_student
+from scorer.student.bundle import Student, load_student
+from scorer.student.folder import find_bundle
 from scorer.targets import Targets
 
 # Works that are scored together: few enough for the processor's cache, and long texts fewer.

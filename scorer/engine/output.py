@@ -1,5 +1,6 @@
 """The scored file: written under another name, put in place when it is whole."""
 
+import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -9,9 +10,35 @@ from typing import Final, Self
 import pyarrow as pa
 
 from scorer.engine.files import told
+from scorer.engine.manifest import Output
 from scorer.engine.rowgroups import RowGroup, RowGroupWriter
 
 WAITING: Final = "output.tmp"
+
+
+class _Hashed:
+    """A file to write whose hash is known as soon as it is written."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self._digest = hashlib.sha256()
+        self._size = 0
+
+    def write(self, content: bytes | memoryview) -> None:
+        self._file.write(content)
+        self._digest.update(content)
+        self._size += len(content)
+
+    def sync(self) -> None:
+        """Force what is written to disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+    def described(self, name: str) -> Output:
+        return Output(name=name, size=self._size, sha256=self._digest.hexdigest())
 
 
 class OutputFile:
@@ -22,7 +49,7 @@ class OutputFile:
         self._path = path
         self._waiting = folder / WAITING
         with told(path):
-            self._file = self._waiting.open("wb")
+            self._file = _Hashed(self._waiting)
             self._writer = RowGroupWriter(self._file, schema)
 
     def __enter__(self) -> Self:
@@ -51,11 +78,11 @@ class OutputFile:
         """Complete the file and force it to disk, still under its other name."""
         with told(self._path):
             self._writer.close()
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            self._file.sync()
             self._file.close()
 
-    def publish(self) -> None:
-        """Put the finished file in place."""
+    def publish(self) -> Output:
+        """Put the finished file in place; return what the manifest says of it."""
         with told(self._path):
             self._waiting.replace(self._path)
+        return self._file.described(self._path.name)

@@ -4,6 +4,7 @@ A column chunk's bytes do not depend on where they lie; only the footer knows. S
 side by side, and columns that do not change go from one file to the next as they are.
 """
 
+import io
 import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -109,10 +110,17 @@ class RowGroupReader:
         return _cut(group, self._schema, memoryview(content), start)
 
 
+class Sink(Protocol):
+    """What row groups are written to."""
+
+    def write(self, content: bytes | memoryview, /) -> object:
+        """Take bytes."""
+
+
 class RowGroupWriter:
     """Joins row groups of one schema into a Parquet file."""
 
-    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+    def __init__(self, file: Sink, schema: pa.Schema) -> None:
         """Begin the file; the file object stays the caller's to close."""
         self._file = file
         # An empty file has the schema as pyarrow writes it, in both of its forms.
@@ -135,28 +143,42 @@ class RowGroupWriter:
             metadata = _described(chunk.said, path, self._at - _start(chunk.said))
             columns.append(_thrift().ColumnChunk(file_offset=0, meta_data=metadata))
             self._write(chunk.content)
-        self._footer.num_rows += group.rows
-        self._footer.row_groups.append(
-            _thrift().RowGroup(
-                columns=columns,
-                total_byte_size=sum(c.meta_data.total_uncompressed_size for c in columns),
-                num_rows=group.rows,
-                file_offset=start,
-                total_compressed_size=self._at - start,
-            )
+        described = _thrift().RowGroup(
+            columns=columns,
+            total_byte_size=sum(c.meta_data.total_uncompressed_size for c in columns),
+            num_rows=group.rows,
+            file_offset=start,
+            total_compressed_size=self._at - start,
         )
+        # Put into words at once, while other threads work, and not all together at the end.
+        self._footer.row_groups.append(_in_words(described))
+        self._footer.num_rows += group.rows
 
     def close(self) -> None:
         """Write the footer."""
-        sink = TMemoryBuffer()
-        self._footer.write(TCompactProtocol(sink))
-        content = sink.getvalue()
+        content = _in_words(self._footer)
         self._write(content)
         self._write(_TAIL.pack(len(content), _MAGIC))
 
     def _write(self, content: bytes | memoryview) -> None:
         self._file.write(content)
         self._at += len(content)
+
+
+class _Protocol(TCompactProtocol):  # type: ignore[misc]
+    """Thrift's compact protocol, in which a struct may be in words already."""
+
+    def write_struct(self, obj: Any) -> None:  # noqa: ANN401 - of Thrift
+        if isinstance(obj, bytes):
+            self.trans.write(obj)
+        else:
+            super().write_struct(obj)
+
+
+def _in_words(struct: Any) -> bytes:  # noqa: ANN401 - of Thrift
+    sink = io.BytesIO()
+    _Protocol(sink).write_struct(struct)
+    return sink.getvalue()
 
 
 def with_columns(group: RowGroup, other: RowGroup, columns: Mapping[str, str]) -> RowGroup:

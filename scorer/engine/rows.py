@@ -56,6 +56,11 @@ def row_schema(
     return pa.schema([*fields, *(kept or [])], metadata={"prediction_status": STAMP})
 
 
+def constant(name: str, value: str) -> pl.Expr:
+    """Return a column that says the same in every row."""
+    return pl.lit(value, pl.Enum([value])).alias(name)
+
+
 def to_table(columns: Mapping[str, pl.Series | pa.ChunkedArray], schema: pa.Schema) -> pa.Table:
     """Bring columns, of Polars or of Arrow, into a schema."""
     return pa.Table.from_arrays(

@@ -11,7 +11,6 @@ from scorer.engine.files import sha256, told, write_atomically
 from scorer.engine.job import Job, RunRequest
 from scorer.engine.local import in_order, usable_threads
 from scorer.engine.manifest import (
-    Output,
     RunManifest,
     Source,
     manifest_path,
@@ -81,7 +80,7 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         file.finish()
         with told(output):
             manifest_path(output).unlink(missing_ok=True)
-        file.publish()
+        written = file.publish()
     seconds = time.perf_counter() - clock.began
     student = job.student.manifest
     return RunManifest(
@@ -92,7 +91,7 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         policy_version=job.decision.policy.version,
         mode=request.mode,
         counts=tally.counts(),
-        output=Output.of(output),
+        output=written,
         sources=(source,),
         frame=(source,),
         direct=job.decision.direct_sources(job.works),

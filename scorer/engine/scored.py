@@ -20,7 +20,7 @@ from scorer.status import SCORE_ONLY, STAMP
 from scorer.targets import Targets, score_column
 
 _ROWS: Final = 1 << 17
-_STATUS: Final = ("prediction_status", "score_status", "model_version")
+STATUSES: Final = ("prediction_status", "score_status", "model_version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,37 +73,44 @@ class ScoredFile:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield the rows' columns in order, statuses checked, `segment` as its Enum."""
-        names = list(dict.fromkeys([*columns, *_STATUS]))
+        names = list(dict.fromkeys([*columns, *STATUSES]))
         start = 0
         try:
             for batch in self.file.iter_batches(_ROWS, columns=names):
-                yield self.checked(pa.Table.from_batches([batch]), start)
+                table = pa.Table.from_batches([batch])
+                self._check_status(table)
+                yield self._checked(table, start)
                 start += batch.num_rows
         except (pa.ArrowException, OSError) as error:
             raise self.damaged(error) from error
 
     def group(self, number: int, columns: Sequence[str]) -> pl.DataFrame:
-        """Return one row group's columns, in the same way; threads may read at the same time.
+        """Return one row group's columns, statuses apart; threads may read at the same time.
 
         Text comes as Categorical: it is told apart and written without being spelled out.
         """
-        names = list(dict.fromkeys([*columns, *_STATUS]))
-        text = [name for name in names if name in self.text]
+        return self._checked(self._read_group(number, columns), None)
+
+    def check_status(self, number: int) -> None:
+        """Raise unless every row of a row group says that calls may be made from it."""
+        self._check_status(self._read_group(number, STATUSES))
+
+    def _read_group(self, number: int, columns: Sequence[str]) -> pa.Table:
+        text = [name for name in columns if name in self.text]
         try:
             file = pq.ParquetFile(self.path, metadata=self.file.metadata, read_dictionary=text)
-            return self.checked(file.read_row_group(number, columns=names, use_threads=False), None)
+            return file.read_row_group(number, columns=list(columns), use_threads=False)
         except (pa.ArrowException, OSError) as error:
             raise self.damaged(error) from error
 
-    def checked(self, table: pa.Table, start: int | None) -> pl.DataFrame:
-        """Bring rows as read into Polars; raise where their status or a score is off."""
+    def _checked(self, table: pa.Table, start: int | None) -> pl.DataFrame:
+        """Bring rows as read into Polars; raise where a score is off."""
         table = table.combine_chunks()
-        self._check_status(table)
         for name in self.targets.score_columns:
             if name in table.column_names:
                 self._check_scores(name, table[name], start)
-        read = table.drop_columns([*_STATUS, *(["segment"] * ("segment" in table.column_names))])
-        rows = pl.from_arrow(read)
+        read = [name for name in table.column_names if name not in (*STATUSES, "segment")]
+        rows = pl.from_arrow(table.select(read))
         assert isinstance(rows, pl.DataFrame)
         if "segment" in table.column_names:
             rows = rows.with_columns(_segments(table["segment"]))
@@ -112,7 +119,7 @@ class ScoredFile:
     def _check_status(self, table: pa.Table) -> None:
         """Raise unless every row says what the manifest says, and that allows for calls."""
         said = (STAMP, self.manifest.score_status, self.manifest.model_version)
-        for name, word in zip(_STATUS, said, strict=True):
+        for name, word in zip(STATUSES, said, strict=True):
             found = set(_words(table[name]))
             if name == "score_status" and (status := _score_only(found)):
                 raise _refused(self.path, status)

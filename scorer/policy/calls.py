@@ -51,6 +51,21 @@ def kinds(targets: Targets, mode: Mode) -> list[str]:
     return [*targets.head_names, CANDIDATE, CONSENSUS, *([MAJORITY] if mode == MAJORITY else [])]
 
 
+def segments(usable: pl.Series, excluded: npt.NDArray[np.bool_] | None) -> pl.Series:
+    """Return each work's segment; what is excluded is so whatever its title.
+
+    `usable`: whether the cleaned title is long enough; `excluded`: bool [works].
+    """
+    codes = np.where(usable.to_numpy(), _segment(COVERED), _segment(INSUFFICIENT_PAYLOAD))
+    if excluded is not None:
+        codes[excluded] = _segment(EXCLUDED)
+    return pl.Series("segment", SEGMENT.categories.to_list(), SEGMENT).gather(codes)
+
+
+def _segment(name: str) -> int:
+    return SEGMENT.categories.to_list().index(name)
+
+
 def call_sets(
     scores: pl.DataFrame,
     targets: Targets,
@@ -66,8 +81,8 @@ def call_sets(
     for the heads whose entries are direct.
     """
     segment = scores["segment"].to_physical().to_numpy()
-    covered = _bit(0) * (segment == SEGMENT.categories.to_list().index(COVERED))
-    no_title = segment == SEGMENT.categories.to_list().index(INSUFFICIENT_PAYLOAD)
+    covered = _bit(0) * (segment == _segment(COVERED))
+    no_title = segment == _segment(INSUFFICIENT_PAYLOAD)
     by_rule = _bit(category_names(targets).index(INSUFFICIENT_PAYLOAD)) * no_title
     sets: dict[str, Bits] = {}
     for head in targets.head_names:
@@ -98,11 +113,14 @@ def list_columns(sets: pl.DataFrame, targets: Targets) -> dict[str, pa.ListArray
 def name_lists(sets: pl.Series, names: Sequence[str]) -> pa.ListArray:
     """Return the names of the bits that are set, in order: list<string>, never null."""
     bits = sets.to_numpy()
-    ends = np.zeros(len(bits) + 1, np.int32)
-    np.cumsum(np.bitwise_count(bits), out=ends[1:])
-    codes = np.empty(ends[-1], np.int32)
     rows = np.flatnonzero(bits != 0)  # most works are called nothing
-    left, at = bits[rows], ends[rows]
+    after = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum(np.bitwise_count(bits[rows]), out=after[1:])
+    # Where each list ends: all rows from one that is called to the next end alike.
+    ends = np.repeat(after, np.diff(rows, prepend=-1, append=len(bits)))
+    codes = np.empty(after[-1], np.int32)
+    at = after[:-1].copy()
+    left = bits[rows]
     for place in range(len(names)):
         has = (left >> np.uint64(place)) & np.uint64(1) != 0
         codes[at[has]] = place

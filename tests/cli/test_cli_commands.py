@@ -16,7 +16,8 @@ from scorer import __version__
 from scorer.engine.manifest import manifest_path
 from scorer.errors import ScorerError
 from scorer.policy.policy import Policy, parse_policy
-from scorer.student.bundle import Student, load_manifest, load_student
+from scorer.student.bundle import Student, load_student
+from scorer.student.folder import load_manifest
 
 STATUS = "Status of every row: machine_predicted_unvalidated. Scores rank works for human review."
 Run = Callable[..., Any]
@@ -413,8 +414,8 @@ def test_an_interrupted_command_exits_130(
 
     called, arguments = {
         "verify": ("scorer.engine.verify.verify", ["x"]),
-        "thresholds": ("scorer.student.bundle.find_bundle", []),
-        "models": ("scorer.student.bundle.find_bundle", ["x"]),
+        "thresholds": ("scorer.student.folder.find_bundle", []),
+        "models": ("scorer.student.folder.find_bundle", ["x"]),
         "train": ("scorer.train.distil.train", [tiny_labels, "-o", tmp_path / "x"]),
     }[command]
     monkeypatch.setattr(called, interrupt)

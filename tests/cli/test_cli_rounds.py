@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from scorer.student.bundle import load_manifest
+from scorer.student.folder import load_manifest
 
 Run = Callable[..., Any]
 BASELINE = Path(__file__).parents[2] / "models" / "metacan-v0-baseline"

@@ -23,7 +23,7 @@ from scorer.decide.sources import (
 )
 from scorer.policy.calls import SEGMENT, call_sets
 from scorer.policy.policy import Gates, Policy, Quota, Silent, Threshold
-from scorer.student.bundle import load_manifest
+from scorer.student.folder import load_manifest
 from scorer.targets import Targets
 
 Request = Callable[..., FitRequest]

@@ -17,7 +17,7 @@ from scorer.engine.decision import bundle_policy
 from scorer.errors import InputError, OutputError, UsageError
 from scorer.policy.policy import Threshold
 from scorer.status import STAMP
-from scorer.student.bundle import load_manifest
+from scorer.student.folder import load_manifest
 from scorer.train.distil import train
 from scorer.train.trained import TrainRequest
 

@@ -13,7 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from scorer.errors import BundleError
 from scorer.student import bundle as bundle_module
-from scorer.student.bundle import find_bundle, load_manifest, load_student, read_card
+from scorer.student.bundle import load_student
+from scorer.student.folder import find_bundle, load_manifest, read_card
 from scorer.targets import Targets
 from scorer.train.graph import build_graph
 from scorer.train.quantise import Table

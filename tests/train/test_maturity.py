@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from scorer.student.bundle import load_manifest
+from scorer.student.folder import load_manifest
 from scorer.student.manifest import Maturity, Round
 from scorer.train.maturity import Criteria, judge, option_name, relative_gain, standings
 

@@ -16,7 +16,8 @@ from scorer.cli.train import _GATE
 from scorer.cli.train import train as train_command
 from scorer.engine.files import sha256
 from scorer.labels.sample import Labels, read_label_table
-from scorer.student.bundle import load_manifest, load_student, read_card
+from scorer.student.bundle import load_student
+from scorer.student.folder import load_manifest, read_card
 from scorer.train.holdout import held_out_venues
 from scorer.train.maturity import Criteria
 from scorer.train.measure import churn, mean_average_precision, mean_scores, rank_correlation

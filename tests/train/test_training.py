@@ -23,7 +23,8 @@ from scorer.engine.run import run
 from scorer.errors import InputError, OutputError, ScorerError
 from scorer.labels.sample import Labels, read_label_table
 from scorer.policy.policy import Policy
-from scorer.student.bundle import Student, load_manifest, load_student, read_card
+from scorer.student.bundle import Student, load_student
+from scorer.student.folder import load_manifest, read_card
 from scorer.student.manifest import Manifest
 from scorer.train.crossfit import OutOfFold, out_of_fold
 from scorer.train.distil import train

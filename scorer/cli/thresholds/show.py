@@ -59,7 +59,7 @@ def thresholds(
     from scorer.engine.files import told, write_atomically
     from scorer.policy.words import rules
     from scorer.status import STAMP
-    from scorer.student.bundle import find_bundle, load_manifest
+    from scorer.student.folder import find_bundle, load_manifest
 
     folder = find_bundle(model)
     manifest = load_manifest(folder)
