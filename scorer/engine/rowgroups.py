@@ -165,19 +165,19 @@ class RowGroupWriter:
         self._at += len(content)
 
 
-class _Protocol(TCompactProtocol):  # type: ignore[misc]
+class _Protocol(TCompactProtocol):
     """Thrift's compact protocol, in which a struct may be in words already."""
 
     def write_struct(self, obj: Any) -> None:  # noqa: ANN401 - of Thrift
         if isinstance(obj, bytes):
             self.trans.write(obj)
         else:
-            super().write_struct(obj)
+            super().write_struct(obj)  # type: ignore[no-untyped-call]
 
 
 def _in_words(struct: Any) -> bytes:  # noqa: ANN401 - of Thrift
     sink = io.BytesIO()
-    _Protocol(sink).write_struct(struct)
+    _Protocol(sink).write_struct(struct)  # type: ignore[no-untyped-call]
     return sink.getvalue()
 
 

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from scorer.errors import BundleError
-from scorer.student import bundle as bundle_module
+from scorer.student import folder as folder_module
 from scorer.student.bundle import load_student
 from scorer.student.folder import find_bundle, load_manifest, read_card
 from scorer.targets import Targets
@@ -392,14 +392,14 @@ def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, made_bundle: Path) 
     for name in ("beta", "alpha"):
         shutil.copytree(made_bundle, root / "models" / name)
     (root / "models" / "notes").mkdir()
-    monkeypatch.setattr(bundle_module, "files", lambda _: root / "scorer")
+    monkeypatch.setattr(folder_module, "files", lambda _: root / "scorer")
     monkeypatch.chdir(tmp_path)
     return root / "models"
 
 
 def test_a_bundle_is_found_by_the_name_it_is_shipped_under(shipped: Path) -> None:
     assert find_bundle("alpha") == shipped / "alpha"
-    assert [path.name for path in bundle_module.shipped_bundles()] == ["alpha", "beta"]
+    assert [path.name for path in folder_module.shipped_bundles()] == ["alpha", "beta"]
 
 
 def test_bundles_inside_the_package_are_preferred(shipped: Path, made_bundle: Path) -> None:
