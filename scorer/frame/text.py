@@ -1,11 +1,10 @@
 """The one text cleaner, for training and for scoring alike.
 
-`clean` gives a text's clean form; `tokenise(without_markup(texts))` gives the tokens of a column as
+`clean` gives a text's clean form; `tokenise(plain_text(texts))` gives the tokens of a column as
 codes into its unique tokens. They agree: the tokens of a text are the runs of letters and digits of
 its clean form. `tokenise` gets there sooner by cleaning each distinct raw token once.
 """
 
-import html
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,21 +14,25 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scorer.frame.latex import without_latex
+from scorer.frame.markup import without_markup
+from scorer.frame.mojibake import without_mojibake
+
 TOKEN: Final = r"[\p{L}\p{N}]+"
 
-# An inline tag joins what it stands between (H<sub>2</sub>O); any other tag parts it. A tag is a
-# name and attributes with values: neither "p < 0.05 and n > 3" nor "a <b and c> d" is one.
-_ATTRIBUTES: Final = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))*\s*/?>"""
-_INLINE_NAMES: Final = "i|b|em|strong|sub|sup|scp|sc|u|italic|bold|span|font|small|big|tt"
-_INLINE_TAG: Final = rf"(?i)</?(?:[a-z][\w.-]*:)?(?:{_INLINE_NAMES}){_ATTRIBUTES}"
-_TAG: Final = rf"</?[A-Za-z][\w:.-]*{_ATTRIBUTES}|(?s:<!--.*?-->)"
-_ENTITY: Final = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
-# What may begin one of the above. "p < 0.05" does not, and stays on the fast path.
-_MARKUP: Final = r"<[A-Za-z/!]|&[A-Za-z#]"
+# What may begin markup or LaTeX. "p < 0.05" does not, and stays on the fast path.
+_SPECIAL: Final = r"<[A-Za-z/!]|&[A-Za-z#]|[\\$]"
+# Characters without width that stand inside words: soft hyphens, joiners, marks of direction, byte
+# order marks, variants of emoji. The words join over them.
+_INVISIBLE: Final = (
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_SPACE: Final = r"[\s\p{Cc}]+"
 
-# Eleven ASCII letters or digits before any markup: the clean form has more than ten characters,
-# because cleaning keeps each of them. Nearly every title is settled by its first words.
-_SURELY_LONG: Final = r"\A(?:[^A-Za-z0-9<&]*[A-Za-z0-9]){11}"
+# Eleven ASCII letters or digits before anything special: the clean form has more than ten
+# characters, because cleaning keeps each of them. Nearly every title is settled by its first words.
+_SURELY_LONG: Final = r"\A(?:[^A-Za-z0-9<&\\$]*[A-Za-z0-9]){11}"
 _LARGEST_NARROW: Final = (1 << 31) - 1
 
 
@@ -48,8 +51,8 @@ class Tokens:
 
 
 def clean(texts: pl.Series) -> pl.Series:
-    """Return each text's clean form: no markup, NFKC, lower case, single spaces; null stays."""
-    return _fold(without_markup(texts)).str.replace_all(r"\s+", " ").str.strip_chars()
+    """Return each text's clean form, plain, NFKC, lower case, single spaces; null stays."""
+    return _fold(plain_text(texts)).str.replace_all(_SPACE, " ").str.strip_chars(" ")
 
 
 def longer_than_ten(titles: pl.Series) -> pl.Series:
@@ -62,19 +65,20 @@ def longer_than_ten(titles: pl.Series) -> pl.Series:
     return long.scatter(unsettled, settled)
 
 
-def without_markup(texts: pl.Series) -> pl.Series:
-    """Remove tags and decode entities; touches only the few texts that may hold one."""
-    marked = texts.str.contains(_MARKUP).arg_true()
-    if marked.is_empty():
+def plain_text(texts: pl.Series) -> pl.Series:
+    """Return texts without markup, LaTeX and mojibake; touches only the few that may hold some."""
+    special = texts.str.contains(_SPECIAL).arg_true()
+    if not special.is_empty():
+        plain = without_latex(without_markup(texts.gather(special)))
+        texts = texts.clone().scatter(special, plain)
+    foreign = (texts.str.len_bytes() != texts.str.len_chars()).arg_true()
+    if foreign.is_empty():
         return texts
-    stripped = _strip_tags(texts.gather(marked))
-    # Twice: sources escape the escapes (&amp;amp;). Then once more for tags that were escaped.
-    stripped = _strip_tags(_decode_entities(_decode_entities(stripped)))
-    return texts.clone().scatter(marked, stripped)
+    return texts.clone().scatter(foreign, without_mojibake(texts.gather(foreign)))
 
 
 def tokenise(plain: pl.Series) -> Tokens:
-    """Return the tokens of each text; `plain` texts have no markup, a null one has no token.
+    """Return the tokens of each text; `plain`: from `plain_text`; null has no token.
 
     Splitting on ASCII white space first is safe: no character of it takes part in a composition,
     in a lower-casing rule or in a token.
@@ -118,17 +122,4 @@ def _tokens_of(
 
 
 def _fold(texts: pl.Series) -> pl.Series:
-    return texts.str.normalize("NFKC").str.to_lowercase()
-
-
-def _strip_tags(texts: pl.Series) -> pl.Series:
-    return texts.str.replace_all(_INLINE_TAG, "").str.replace_all(_TAG, " ")
-
-
-def _decode_entities(texts: pl.Series) -> pl.Series:
-    """Decode the entities of HTML 5, each distinct one once."""
-    found = texts.str.extract_all(_ENTITY).explode(empty_as_null=False)
-    entities = found.drop_nulls().unique().sort().to_list()
-    if not entities:
-        return texts
-    return texts.str.replace_many(entities, [html.unescape(e) for e in entities], leftmost=True)
+    return texts.str.replace_all(_INVISIBLE, "").str.normalize("NFKC").str.to_lowercase()

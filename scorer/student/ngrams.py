@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scorer.frame.contract import text
-from scorer.frame.text import Tokens, clean, tokenise, without_markup
+from scorer.frame.text import Tokens, clean, plain_text, tokenise
 from scorer.student.manifest import NgramSettings, TextField
 from scorer.student.pairs import PairTable
 
@@ -92,7 +92,7 @@ class NgramEncoder:
     def _find(self, frame: pl.DataFrame) -> Iterator[_Pairs]:
         for index in self._fields:
             if index.field in _RUNNING_TEXT:
-                plain = without_markup(text(frame, index.field))
+                plain = plain_text(text(frame, index.field))
                 tokens = tokenise(plain)
                 yield from index.find(tokens)
                 if index.field == "title" and self._settings.shape:
@@ -110,7 +110,7 @@ class NgramEncoder:
         """Yield the n-grams of distinct values of a metadata column."""
         for index in self._fields:
             if index.field == name:
-                yield from index.find(tokenise(without_markup(values)))
+                yield from index.find(tokenise(plain_text(values)))
         if name in self._settings.whole:
             yield _one_each(self._ids(name, clean(values)))
 
@@ -192,7 +192,7 @@ def list_ngrams(frame: pl.DataFrame, settings: NgramSettings) -> pl.DataFrame:
     """Return every n-gram of every work: `row` (UInt32), `channel`, `ngram` (String), distinct."""
     found = []
     for field in settings.text:
-        plain = without_markup(text(frame, field.field))
+        plain = plain_text(text(frame, field.field))
         tokens = tokenise(plain)
         found += [
             _listed(rows, channel, ngrams) for channel, rows, ngrams in _text_ngrams(tokens, field)
