@@ -84,7 +84,6 @@ def test_dictionary_encoded_json_is_read_as_json() -> None:
     "broken",
     [
         "{",
-        "",
         "[]",
         "3",
         '{"a": 1}',
