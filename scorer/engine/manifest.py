@@ -1,5 +1,6 @@
 """Contract 6: `<output>.meta.json`, what a scored file is and how it came to be."""
 
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Literal, Self
@@ -118,6 +119,7 @@ def manifest_path(output: Path) -> Path:
     return output.with_name(output.name + ".meta.json")
 
 
+@cache
 def software() -> dict[str, str]:
     """Return the versions of all that decides the output's bytes."""
     return {"scorer": scorer.__version__, **{name: version(name) for name in _SOFTWARE}}

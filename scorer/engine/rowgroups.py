@@ -4,22 +4,19 @@ A column chunk's bytes do not depend on where they lie; only the footer knows. S
 side by side, and columns that do not change go from one file to the next as they are.
 """
 
-import io
 import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import as_file, files
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import thriftpy2
-from thriftpy2.protocol.compact import TCompactProtocol
-from thriftpy2.transport import TMemoryBuffer
+
+from scorer.engine import footer
 
 _MAGIC: Final = b"PAR1"
 _TAIL: Final = struct.Struct("<I4s")  # length of the footer, magic
@@ -126,8 +123,7 @@ class RowGroupWriter:
         # An empty file has the schema as pyarrow writes it, in both of its forms.
         empty = encode(schema.empty_table()).to_pybytes()
         length, _ = _TAIL.unpack(empty[-_TAIL.size :])
-        self._footer = _thrift().FileMetaData()
-        self._footer.read(TCompactProtocol(TMemoryBuffer(empty[-_TAIL.size - length :])))
+        self._footer = footer.read_footer(empty[-_TAIL.size - length :])
         self._footer.num_rows, self._footer.row_groups = 0, []
         self._paths = list(_leaf_paths(iter(self._footer.schema)))
         self._at = 0
@@ -141,9 +137,9 @@ class RowGroupWriter:
         chunks = [chunk for chunks in group.columns.values() for chunk in chunks]
         for path, chunk in zip(self._paths, chunks, strict=True):
             metadata = _described(chunk.said, path, self._at - _start(chunk.said))
-            columns.append(_thrift().ColumnChunk(file_offset=0, meta_data=metadata))
+            columns.append(footer.ColumnChunk(file_offset=0, meta_data=metadata))
             self._write(chunk.content)
-        described = _thrift().RowGroup(
+        described = footer.RowGroup(
             columns=columns,
             total_byte_size=sum(c.meta_data.total_uncompressed_size for c in columns),
             num_rows=group.rows,
@@ -151,34 +147,18 @@ class RowGroupWriter:
             total_compressed_size=self._at - start,
         )
         # Put into words at once, while other threads work, and not all together at the end.
-        self._footer.row_groups.append(_in_words(described))
+        self._footer.row_groups.append(footer.in_words(described))
         self._footer.num_rows += group.rows
 
     def close(self) -> None:
         """Write the footer."""
-        content = _in_words(self._footer)
+        content = footer.in_words(self._footer)
         self._write(content)
         self._write(_TAIL.pack(len(content), _MAGIC))
 
     def _write(self, content: bytes | memoryview) -> None:
         self._file.write(content)
         self._at += len(content)
-
-
-class _Protocol(TCompactProtocol):
-    """Thrift's compact protocol, in which a struct may be in words already."""
-
-    def write_struct(self, obj: Any) -> None:  # noqa: ANN401 - of Thrift
-        if isinstance(obj, bytes):
-            self.trans.write(obj)
-        else:
-            super().write_struct(obj)  # type: ignore[no-untyped-call]
-
-
-def _in_words(struct: Any) -> bytes:  # noqa: ANN401 - of Thrift
-    sink = io.BytesIO()
-    _Protocol(sink).write_struct(struct)  # type: ignore[no-untyped-call]
-    return sink.getvalue()
 
 
 def with_columns(group: RowGroup, other: RowGroup, columns: Mapping[str, str]) -> RowGroup:
@@ -240,12 +220,12 @@ def _start(said: pq.ColumnChunkMetaData) -> int:
 
 def _described(said: pq.ColumnChunkMetaData, path: list[str], shift: int) -> Any:  # noqa: ANN401
     """Return a footer's words on a chunk that lies `shift` bytes further on than it did."""
-    thrift, dictionary = _thrift(), said.dictionary_page_offset
-    return thrift.ColumnMetaData(
-        type=thrift.Type._NAMES_TO_VALUES[said.physical_type],
-        encodings=[thrift.Encoding._NAMES_TO_VALUES[name] for name in said.encodings],
+    dictionary = said.dictionary_page_offset
+    return footer.ColumnMetaData(
+        type=footer.TYPES[said.physical_type],
+        encodings=[footer.ENCODINGS[name] for name in said.encodings],
         path_in_schema=path,
-        codec=thrift.CompressionCodec._NAMES_TO_VALUES[said.compression],
+        codec=footer.CODECS[said.compression],
         num_values=said.num_values,
         total_uncompressed_size=said.total_uncompressed_size,
         total_compressed_size=said.total_compressed_size,
@@ -260,16 +240,10 @@ def _statistics(said: pq.ColumnChunkMetaData) -> Any:  # noqa: ANN401 - of Thrif
     found = said.statistics
     if not said.is_stats_set or not found.has_min_max or not isinstance(found.max, str):
         return None
-    return _thrift().Statistics(
+    return footer.Statistics(
         null_count=found.null_count,
         max_value=found.max.encode(),
         min_value=found.min.encode(),
         is_max_value_exact=True,
         is_min_value_exact=True,
     )
-
-
-@cache
-def _thrift() -> Any:  # noqa: ANN401 - a module that thriftpy2 makes
-    with as_file(files("scorer.engine") / "parquet.thrift") as path:
-        return thriftpy2.load(str(path), module_name="scorer_parquet_thrift")
