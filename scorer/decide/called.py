@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from scorer.engine.scored import ScoredFile, columns_that_decide
@@ -16,7 +15,7 @@ from scorer.targets import Targets
 def called(sets: pl.DataFrame, targets: Targets, kind: str, target: str) -> Booleans:
     """Return which works are called, from the columns of `call_sets`: bool [works]."""
     what = "categories" if target in targets.categories else "flags"
-    bit = np.uint64(1 << members(targets, what).index(target))
+    bit = 1 << members(targets, what).index(target)
     found: Booleans = (sets[f"{kind}_{what}"].to_numpy() & bit) != 0
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import pyarrow as pa
 from scorer.policy.policy import Entry, Policy, Quota, Silent, Threshold
 from scorer.targets import INSUFFICIENT_PAYLOAD, Targets, score_column
 
-Bits = npt.NDArray[np.uint64]
+Bits = npt.NDArray[np.uint16 | np.uint64]
 Mode = Literal["candidate", "consensus", "majority", "both"]
 COVERED: Final = "covered"
 EXCLUDED: Final = "excluded"
@@ -73,7 +73,9 @@ def call_sets(
     mode: Mode = "both",
     given: Mapping[str, Given] | None = None,
 ) -> pl.DataFrame:
-    """Return UInt64 columns `<kind>_categories` and `<kind>_flags`, bit `i` for target `i`.
+    """Return columns `<kind>_categories` and `<kind>_flags`, bit `i` for target `i`.
+
+    UInt16, or UInt64 for students with more than 16 categories or flags.
 
     `scores`: `id` where a quota decides, `segment` (Enum) and the score columns of what calls,
     float32. `kind`: each head, `candidate` (union), `consensus` (intersection), and `majority`
@@ -81,18 +83,19 @@ def call_sets(
     for the heads whose entries are direct.
     """
     segment = scores["segment"].to_physical().to_numpy()
-    covered = _bit(0) * (segment == _segment(COVERED))
+    width = _width(targets)
+    covered = segment == _segment(COVERED)
     no_title = segment == _segment(INSUFFICIENT_PAYLOAD)
-    by_rule = _bit(category_names(targets).index(INSUFFICIENT_PAYLOAD)) * no_title
+    by_rule = no_title * width(1 << category_names(targets).index(INSUFFICIENT_PAYLOAD))
     sets: dict[str, Bits] = {}
     for head in targets.head_names:
         if given and head in given:
             said = given[head].said.fill_null(0).to_numpy()
-            categories = said & (_bit(len(targets.categories)) - np.uint64(1))
-            flags = said >> np.uint64(len(targets.categories))
+            categories = (said & ((1 << len(targets.categories)) - 1)).astype(width)
+            flags = (said >> len(targets.categories)).astype(width)
         else:
-            categories = _bits(head, targets.categories, policy, scores)
-            flags = _bits(head, targets.flags, policy, scores)
+            categories = _bits(head, policy, scores, targets, "categories")
+            flags = _bits(head, policy, scores, targets, "flags")
         sets[f"{head}_categories"] = categories * covered | by_rule
         sets[f"{head}_flags"] = flags * covered
     for combination in kinds(targets, mode)[len(targets.heads) :]:
@@ -122,7 +125,7 @@ def name_lists(sets: pl.Series, names: Sequence[str]) -> pa.ListArray:
     at = after[:-1].copy()
     left = bits[rows]
     for place in range(len(names)):
-        has = (left >> np.uint64(place)) & np.uint64(1) != 0
+        has = (left >> place) & 1 != 0
         codes[at[has]] = place
         at += has
     values = pa.array(names, pa.string()).take(pa.array(codes))
@@ -165,15 +168,21 @@ def category_names(targets: Targets) -> list[str]:
     return names if INSUFFICIENT_PAYLOAD in names else [*names, INSUFFICIENT_PAYLOAD]
 
 
-def _bits(head: str, names: Sequence[str], policy: Policy, scores: pl.DataFrame) -> Bits:
-    # Few bits in few bytes: most students have nine categories and two flags.
-    narrow = np.uint16 if len(names) <= np.iinfo(np.uint16).bits else np.uint64
-    bits: npt.NDArray[Any] = np.zeros(scores.height, narrow)
-    for place, target in enumerate(names):
+def _width(targets: Targets) -> type[np.uint16 | np.uint64]:
+    """Return what holds a set: few bytes, since most students have nine categories, two flags."""
+    most = max(len(category_names(targets)), len(targets.flags))
+    return np.uint16 if most <= np.iinfo(np.uint16).bits else np.uint64
+
+
+def _bits(head: str, policy: Policy, scores: pl.DataFrame, targets: Targets, what: str) -> Bits:
+    width = _width(targets)
+    bits = np.zeros(scores.height, width)
+    for place, target in enumerate(getattr(targets, what)):
         entry = policy.entry(head, target)
         if not isinstance(entry, Silent):
-            bits |= _decided(entry, scores, score_column(head, target)) * narrow(1 << place)
-    return bits.astype(np.uint64)
+            called = _decided(entry, scores, score_column(head, target))
+            bits |= called.astype(width) << place
+    return bits
 
 
 def _decided(entry: Entry, scores: pl.DataFrame, column: str) -> npt.NDArray[np.bool_]:
@@ -188,10 +197,6 @@ def _decided(entry: Entry, scores: pl.DataFrame, column: str) -> npt.NDArray[np.
         case _:
             raise ValueError(f"{column}: a {entry.kind} entry does not decide by scores")
     return called
-
-
-def _bit(place: int) -> np.uint64:
-    return np.uint64(1 << place)
 
 
 def _combined(heads: Sequence[Bits], combination: str) -> Bits:
