@@ -5,6 +5,7 @@ nor "a <b and c> d" is one.
 """
 
 import html
+from collections.abc import Iterable
 from typing import Final
 
 import polars as pl
@@ -28,18 +29,17 @@ def _tags(names: str, slash: str = "/?") -> str:
     return rf"(?i:<{slash}{_PREFIX}(?:{names}){_ATTRIBUTES})"
 
 
-# Applied in this order.
-_REPLACEMENTS: Final = (
-    (r"(?s)<!--.*?-->", " "),
+# Each table is applied in its order, formulas first.
+_FORMULAS: Final = (
     # The same formula again, as source.
-    (
-        _tags("annotation(?:-xml)?", "") + "[^<]*" + _tags("annotation(?:-xml)?", "/"),
-        "",
-    ),
+    (_tags("annotation(?:-xml)?", "") + "[^<]*" + _tags("annotation(?:-xml)?", "/"), ""),
     (_tags("tex-math", "") + "[^<]*" + _tags("tex-math", "/") + rf"(\s*<{_PREFIX}math\b)", "${1}"),
     # Two numbers in a row are a fraction's, or two indices.
     (_tags("mn", "/") + r"\s*" + _tags("mn", ""), " "),
     (r"\s*" + _tags(_MATHML) + r"\s*", ""),
+)
+_OTHERS: Final = (
+    (r"(?s)<!--.*?-->", " "),
     (f"({_WORD})" + _tags(_EMPHASIS, ""), "${1} "),
     (_tags(_EMPHASIS, "/") + f"({_WORD})", " ${1}"),
     (_tags(_INDEX, "/") + "([A-Z]?[a-z]{3})", " ${1}"),
@@ -47,6 +47,7 @@ _REPLACEMENTS: Final = (
     (_tags(f"{_JOINING}|{_EMPHASIS}"), ""),
     (rf"</?[A-Za-z][\w:.-]*{_ATTRIBUTES}", " "),
 )
+_MAY_BE_FORMULA: Final = rf"(?i)<{_PREFIX}(?:m[a-z]+|tex-math|annotation)"
 _ENTITY: Final = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 # What may begin one of the above. "p < 0.05" does not.
 _MARKUP: Final = r"<[A-Za-z/!]|&[A-Za-z#]"
@@ -64,9 +65,19 @@ def without_markup(texts: pl.Series) -> pl.Series:
 
 
 def _strip_tags(texts: pl.Series) -> pl.Series:
-    for pattern, replacement in _REPLACEMENTS:
-        texts = texts.str.replace_all(pattern, replacement)
-    return texts
+    texts = _replaced(texts, _MAY_BE_FORMULA, _FORMULAS)
+    return _replaced(texts, r"<[A-Za-z/!]", _OTHERS)
+
+
+def _replaced(texts: pl.Series, suspect: str, table: Iterable[tuple[str, str]]) -> pl.Series:
+    """Apply a table to the texts that hold a suspect."""
+    rows = texts.str.contains(suspect).arg_true()
+    if rows.is_empty():
+        return texts
+    some = texts.gather(rows)
+    for pattern, replacement in table:
+        some = some.str.replace_all(pattern, replacement)
+    return texts.clone().scatter(rows, some)
 
 
 def _decode_entities(texts: pl.Series) -> pl.Series:

@@ -58,13 +58,6 @@ def running_texts(placed: Placed, height: int) -> pl.Series:
     return pl.Series("abstract", texts, dtype=pl.String)
 
 
-def expanded(starts: Ints, counts: Ints) -> Ints:
-    """Return the numbers `starts[i], …, starts[i] + counts[i] - 1` of every `i`, in one array."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - counts), counts) + np.arange(total)
-
-
 def _order(placed: Placed, counts: Ints, offsets: Ints) -> Ints:
     """Return the places of the batch, by index and position.
 

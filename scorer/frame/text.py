@@ -71,7 +71,7 @@ def plain_text(texts: pl.Series) -> pl.Series:
     if not special.is_empty():
         plain = without_latex(without_markup(texts.gather(special)))
         texts = texts.clone().scatter(special, plain)
-    foreign = (texts.str.len_bytes() != texts.str.len_chars()).arg_true()
+    foreign = _foreign(texts)
     if foreign.is_empty():
         return texts
     return texts.clone().scatter(foreign, without_mojibake(texts.gather(foreign)))
@@ -122,4 +122,14 @@ def _tokens_of(
 
 
 def _fold(texts: pl.Series) -> pl.Series:
-    return texts.str.replace_all(_INVISIBLE, "").str.normalize("NFKC").str.to_lowercase()
+    # ASCII is in NFKC form, and nothing in it is invisible.
+    foreign = _foreign(texts)
+    if not foreign.is_empty():
+        seen = texts.gather(foreign).str.replace_all(_INVISIBLE, "").str.normalize("NFKC")
+        texts = texts.clone().scatter(foreign, seen)
+    return texts.str.to_lowercase()
+
+
+def _foreign(texts: pl.Series) -> pl.Series:
+    """Return the rows of texts that are not ASCII throughout."""
+    return (texts.str.len_bytes() != texts.str.len_chars()).arg_true()

@@ -1,0 +1,218 @@
+"""Feeds random and damaged input to the parts that read what others wrote, for some minutes.
+
+Half of the input is noise, half are real texts with pieces cut, doubled and swapped for pieces that
+the code looks for. A target fails by an exception other than those it documents, by an answer that
+it must not give, or by taking longer than `_SLOW`; a hang ends the program with a traceback.
+A failure is stored with its seed: `--only NAME --seed N --minutes 0.01` feeds that input again.
+"""
+
+import faulthandler
+import json
+import random
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+
+import polars as pl
+import typer
+from _measure import console, report, shared, work_folder
+
+from scorer.errors import InputError
+from scorer.frame.abstract import deinvert
+from scorer.frame.text import clean, longer_than_ten, plain_text, tokenise
+
+_SLOW: Final = 10.0  # seconds for one input; the longest have 100,000 characters
+_HANGS: Final = 120.0
+_LONGEST: Final = 100_000
+_ROUND: Final = 1.0  # seconds that a target gets before the next one's turn
+
+_PIECES: Final = (
+    *("<i>", "</i>", "<sub>", "</sub>", "<scp>", "<mml:math", "<mml:mi>", "</mml:mn><mml:mn>"),
+    *("<!--", "-->", "<tex-math>", "</", "<", ">", "&amp;", "&amp;amp;", "&lt;", "&#xD800;"),
+    *("&#0;", "&#1114112;", "&#", ";", "&", "\\", "\\\\", "$", "$$", "{", "}", "\\alpha"),
+    *("\\textit{", "\\'", '\\"', "\\c{", "\\n", "\\nu", "\\documentclass[", "\\setlength{"),
+    *("\\begin{", "^", "_", "]", "[", '"', "Ã©", "Ã", "Â", "â€™", "Ð¡", "Ñ", "ðŸ˜€", "√©", "вЂ"),
+    *("À", "\u00ad", "\u200b", "\ufeff", "\u0301", "\ufffd", "ﬁ", "ﷺ", "Σ", "İ", "東京", "가"),
+    *("नमस्ते", "العربية", "👩", "\U000e0041", "\x00", "\x80", "\x98", "\x9c", " ", '": [', "], "),
+    *(
+        '":',
+        '"IndexLength": 1,',
+        '"InvertedIndex":',
+        "\\u00e9",
+        "\\ud800",
+        "0",
+        "-1",
+        "1e9",
+        "null",
+    ),
+)
+_ALPHABETS: Final = (
+    "<>/ab =\"'!-",
+    "&#x;amplt19",
+    "\\${}^_[]ab ",
+    '{}[]":, 019\\u',
+    "ÃÂâ€™Ð\x80\xa0 ",
+)
+
+Target = Callable[[random.Random, list[str]], None]
+TARGETS: Final[dict[str, Target]] = {}
+"""Name -> a function that makes one input from chance and real texts, and feeds it."""
+
+
+@dataclass(slots=True)
+class Count:
+    """What happened to one target."""
+
+    runs: int = 0
+    slowest: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+
+def target(name: str) -> Callable[[Target], Target]:
+    """Enter a function among the targets."""
+
+    def enter(function: Target) -> Target:
+        TARGETS[name] = function
+        return function
+
+    return enter
+
+
+def noise(chance: random.Random) -> str:
+    """Return characters, bytes or pieces at random; one in a hundred is very long."""
+    size = _LONGEST if chance.random() < 0.01 else int(chance.expovariate(1 / 60))
+    match chance.randrange(5):
+        case 0:
+            return chance.randbytes(size).decode(errors="replace")
+        case 1:
+            return chance.randbytes(size).decode("latin-1")
+        case 2:
+            return "".join(chance.choices(_PIECES, k=size // 3))
+        case 3:
+            return "".join(chance.choices(chance.choice(_ALPHABETS), k=size))
+        case _:
+            return (chance.choice(_PIECES) + chance.choice(_PIECES)) * (size // 4)
+
+
+def damaged(text: str, chance: random.Random) -> str:
+    """Return a text with pieces cut out, doubled, garbled and put in."""
+    for _ in range(chance.randrange(1, 6)):
+        start = chance.randrange(len(text) + 1)
+        end = start + int(chance.expovariate(1 / 8))
+        middle = chance.choice(
+            ["", text[start:end] * 2, chance.choice(_PIECES), noise(chance)[:40]]
+        )
+        text = text[:start] + middle + text[end:]
+    if chance.random() < 0.2:
+        text = text.encode().decode(chance.choice(["latin-1", "cp1252", "cp1251"]), "replace")
+    return text
+
+
+def some_text(chance: random.Random, real: list[str]) -> str:
+    """Return noise or a damaged text."""
+    return noise(chance) if chance.random() < 0.5 else damaged(chance.choice(real), chance)
+
+
+@target("clean")
+def feed_cleaner(chance: random.Random, real: list[str]) -> None:
+    """Compare a text's clean form and tokens alone with those beside others."""
+    text = some_text(chance, real)
+    column = pl.Series([text, None, "Plain title", text])
+    forms = clean(column)
+    assert forms[0] == forms[3] == clean(column[:1])[0], text
+    assert forms.to_list()[1:3] == [None, "plain title"], text
+    tokens = tokenise(plain_text(column))
+    words = forms.str.extract_all(r"[\p{L}\p{N}]+").explode(empty_as_null=False).drop_nulls()
+    assert tokens.unique.gather(tokens.codes).to_list() == words.to_list(), text
+    assert longer_than_ten(column)[0] is (len(forms[0]) > 10), text
+
+
+@target("deinvert")
+def feed_deinverter(chance: random.Random, real: list[str]) -> None:
+    """Look for a text, or an error that names the work; and for the neighbour's text."""
+    words = some_text(chance, real).split()
+    index: dict[str, list[int]] = {}
+    for position, word in enumerate(words):
+        index.setdefault(word, []).append(position)
+    separators = chance.choice([(", ", ": "), (",", ":")])
+    whole = json.dumps(index, ensure_ascii=chance.random() < 0.5, separators=separators)
+    ids = pl.Series(["W0", "W1"])
+    expected = " ".join(words) or None
+    assert deinvert(pl.Series(["{}", whole]), ids)[1] == expected, whole
+    broken = noise(chance) if chance.random() < 0.2 else damaged(whole, chance)
+    try:
+        assert deinvert(pl.Series([broken, whole]), ids)[1] == expected, broken
+    except InputError as error:
+        assert str(error).startswith("work W0: "), broken
+
+
+def feed(name: str, seed: int, real: list[str], count: Count) -> None:
+    """Feed one target one input; store the input's seed and the failure, if it fails."""
+    started = time.perf_counter()
+    failure = ""
+    faulthandler.dump_traceback_later(_HANGS, exit=True)
+    try:
+        TARGETS[name](random.Random(seed), real)
+    except Exception:
+        failure = traceback.format_exc(limit=-3)
+    faulthandler.cancel_dump_traceback_later()
+    took = time.perf_counter() - started
+    if took > _SLOW:
+        failure += f"took {took:.1f} s"
+    count.runs += 1
+    count.slowest = max(count.slowest, took)
+    if failure:
+        count.failures.append(f"{name}, seed {seed}: {failure}")
+
+
+def real_texts() -> list[str]:
+    """Return real titles and abstracts."""
+    found: list[str] = []
+    for name in ("openalex_titles", "screening_abstracts"):
+        frame = pl.read_parquet(shared(f"frames/{name}.parquet"))
+        for column in ("title", "abstract"):
+            if column in frame.columns:
+                found += frame[column].drop_nulls().to_list()
+    return found
+
+
+def main(
+    minutes: Annotated[float, typer.Option(min=0, help="How long, over all targets.")] = 5.0,
+    only: Annotated[list[str] | None, typer.Option(help="Feed these targets alone.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the first input; they count up.")] = 0,
+) -> None:
+    """Feed the targets in turn until the time is over."""
+    real = real_texts()
+    counts = {name: Count() for name in only or TARGETS}
+    ends = time.perf_counter() + minutes * 60
+    while time.perf_counter() < ends:
+        for name, count in counts.items():
+            turn = min(ends, time.perf_counter() + _ROUND)
+            while time.perf_counter() < turn:
+                feed(name, seed + count.runs, real, count)
+    rows = [
+        {
+            "target": name,
+            "runs": f"{count.runs:,}",
+            "failures": f"{len(count.failures)}",
+            "slowest s": f"{count.slowest:.2f}",
+        }
+        for name, count in counts.items()
+    ]
+    failures = [failure for count in counts.values() for failure in count.failures]
+    notes = [
+        f"{minutes:g} minutes, seeds from {seed} on. Failures: an undocumented exception, "
+        f"a wrong answer, or more than {_SLOW:g} s for one input."
+    ]
+    report("fuzz", "Random and damaged input", rows, notes)
+    if failures:
+        path = work_folder() / "fuzz-failures.txt"
+        path.write_text("\n\n".join(failures), encoding="utf-8", errors="backslashreplace")
+        console.print(f"the failures: {path}", style="red")
+    raise typer.Exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)
