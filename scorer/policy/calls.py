@@ -181,7 +181,7 @@ def _bits(head: str, policy: Policy, scores: pl.DataFrame, targets: Targets, wha
         entry = policy.entry(head, target)
         if not isinstance(entry, Silent):
             called = _decided(entry, scores, score_column(head, target))
-            bits |= called.astype(width) << place
+            bits |= np.left_shift(called, place, dtype=width)
     return bits
 
 
