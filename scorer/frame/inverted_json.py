@@ -136,16 +136,15 @@ def _opened(quoted: _Quoted) -> Bools:
 def _values(quoted: _Quoted) -> tuple[Ints, Ints]:
     """Return the numbers, up to their ninth digit, and the places after that."""
     values, afters = np.zeros(len(quoted.firsts), np.int64), quoted.firsts.copy()
-    going = np.arange(len(afters))
-    for _ in range(_MOST_DIGITS):
+    going = np.ones(len(afters), bool)
+    for place in range(_MOST_DIGITS):
         # Wraps round for what comes before the digits.
-        digits = quoted.data.take(afters.take(going), mode="clip") - np.uint8(ord("0"))
-        more = np.flatnonzero(digits < 10)  # noqa: PLR2004
-        going = going.take(more)
-        if not len(going):
+        digits = quoted.data.take(quoted.firsts + place, mode="clip") - np.uint8(ord("0"))
+        going &= digits < 10  # noqa: PLR2004
+        if not going.any():
             break
-        values[going] = values.take(going) * 10 + digits.take(more)
-        afters[going] += 1
+        values = np.where(going, values * 10 + digits, values)
+        afters += going
     return values, afters
 
 
