@@ -1,6 +1,8 @@
 """Measures `scorer call` on five million scored works: rows a second, and peak memory."""
 
+import json
 import statistics
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -47,43 +49,59 @@ def _other(entry, kind: str):
     return Quota(k=1, value=value, boundary_id="W5", support=entry.support)
 
 
+@dataclass(slots=True)
+class Way:
+    """The runs with one policy: whole commands, the clock of each manifest, peaks of memory."""
+
+    policy: Path
+    whole: list[Measured] = field(default_factory=list)
+    own: list[float] = field(default_factory=list)
+    peaks: list[int] = field(default_factory=list)
+
+    def run(self, source: Path, output: Path) -> None:
+        """Run once for the time, once for the memory, whose sampling takes time itself."""
+        command = [SCORER, "call", source, "--policy", self.policy, "-o", output]
+        command += ["--overwrite", "--quiet"]
+        self.whole.append(measure(command))
+        manifest = json.loads(output.with_name(output.name + ".meta.json").read_text())
+        self.own.append(manifest["wall_seconds"])
+        self.peaks.append(measure(command, memory=True).peak_bytes)
+
+
 def main(
     rows: Annotated[int, typer.Option(min=1, help="Works of the scored file.")] = 5_000_000,
     rounds: Annotated[int, typer.Option(min=1, help="How often each is run.")] = 5,
 ) -> None:
     """Call a scored file anew by two policies, in turn."""
     source, output = scored(rows), work_folder() / "call.called.parquet"
-    ways = policies()
-    found: dict[str, list[Measured]] = {name: [] for name in ways}
+    ways = {name: Way(policy) for name, policy in policies().items()}
     for _ in range(rounds):
-        for name, policy in ways.items():
-            command = [SCORER, "call", source, "--policy", policy, "-o", output]
-            found[name].append(measure([*command, "--overwrite", "--quiet"], memory=True))
-    shown = [_row(name, rows, runs) for name, runs in found.items()]
-    fast = all(rows / _median(runs) >= LEAST_A_SECOND for runs in found.values())
-    low = all(run.peak_bytes < MOST_BYTES for runs in found.values() for run in runs)
+        for way in ways.values():
+            way.run(source, output)
+    shown = [_row(name, rows, way) for name, way in ways.items()]
+    fast = all(rows / statistics.median(way.own) >= LEAST_A_SECOND for way in ways.values())
+    low = all(peak < MOST_BYTES for way in ways.values() for peak in way.peaks)
     notes = [
-        "Wall time of the whole command, process start, hashes of input and output, and manifest "
-        "included.",
-        f"At least {LEAST_A_SECOND:,} rows/s: {'yes' if fast else 'NO'}. "
+        "Own clock: from the request to the finished manifest, hashes of input and output among "
+        "it; that is the manifest's wall_seconds. Whole command: with the interpreter's start, "
+        "imports and exit.",
+        f"At least {LEAST_A_SECOND:,} rows/s by its own clock: {'yes' if fast else 'NO'}. "
         f"Always under {MOST_BYTES / 1e9:.0f} GB: {'yes' if low else 'NO'}.",
     ]
     report("call", f"scorer call on {rows:,} scored works", shown, notes, rounds=rounds)
     raise typer.Exit(0 if fast and low else 1)
 
 
-def _median(runs: list[Measured]) -> float:
-    return statistics.median(run.seconds for run in runs)
-
-
-def _row(name: str, rows: int, runs: list[Measured]) -> dict[str, str]:
+def _row(name: str, rows: int, way: Way) -> dict[str, str]:
+    whole = [run.seconds for run in way.whole]
+    cpu = statistics.median(run.processor_seconds for run in way.whole)
     return {
         "policy": name,
-        "rows/s, median": f"{rows / _median(runs):,.0f}",
-        "rows/s, least and most": f"{rows / max(r.seconds for r in runs):,.0f} - "
-        f"{rows / min(r.seconds for r in runs):,.0f}",
-        "CPU us a row": f"{statistics.median(r.processor_seconds for r in runs) / rows * 1e6:.2f}",
-        "highest peak MB": f"{max(run.peak_bytes for run in runs) / 1e6:,.0f}",
+        "rows/s, median": f"{rows / statistics.median(way.own):,.0f}",
+        "least - most": f"{rows / max(way.own):,.0f} - {rows / min(way.own):,.0f}",
+        "whole command": f"{rows / statistics.median(whole):,.0f}",
+        "CPU us a row": f"{cpu / rows * 1e6:.2f}",
+        "highest peak MB": f"{max(way.peaks) / 1e6:,.0f}",
     }
 
 
