@@ -1,0 +1,1 @@
+"""Readers of works, one module a family of formats; `registry.py` lists them all."""
