@@ -72,6 +72,22 @@ Threads = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 
 
+class BadLine(StrEnum):
+    """What to do with a record that cannot be read."""
+
+    error = "error"
+    skip = "skip"
+
+
+OnBadLine = Annotated[
+    BadLine,
+    typer.Option(
+        help="A line or record that cannot be read ends the command, or is skipped, counted and "
+        "written to OUTPUT.skipped.tsv."
+    ),
+]
+
+
 class ModeName(StrEnum):
     """Which calls a table speaks of; a scored file always holds candidate and consensus."""
 

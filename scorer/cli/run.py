@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from scorer.cli.options import (
+    BadLine,
     Direct,
     ExcludeIds,
     Json,
     Mode,
     Model,
     ModeName,
+    OnBadLine,
     Overwrite,
     PolicyFile,
     Quiet,
@@ -31,7 +33,12 @@ def register(app: typer.Typer) -> None:
 
 def run(
     frame: Annotated[
-        Path, typer.Argument(metavar="FRAME", help="A Parquet file with id and title.")
+        str,
+        typer.Argument(
+            metavar="FRAME",
+            help="Works: a file, a folder or a pattern; Parquet, Arrow, CSV, JSON Lines, OpenAlex, "
+            "RIS, BibTeX or MEDLINE.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -66,6 +73,7 @@ def run(
     limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Score the first N works only.")
     ] = None,
+    on_bad_line: OnBadLine = BadLine.error,
     threads: Threads = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -98,6 +106,7 @@ def run(
         keep=tuple(keep or ()),
         mapping=mapped,
         limit=limit,
+        on_bad_record=on_bad_line.value,
         threads=threads,
         overwrite=overwrite,
     )

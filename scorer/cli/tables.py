@@ -71,6 +71,13 @@ class Lines:
         self._total, self._done, self._start_done = total, done, done
         self._started = self._said = time.monotonic()
 
+    def read(self, works: int) -> None:
+        """Say how far reading is, now and then."""
+        now = time.monotonic()
+        if now - self._said >= _SECONDS_BETWEEN_LINES:
+            self._said = now
+            self.note(f"{works:,} works read")
+
     def advance(self, works: int) -> None:
         """Say how far it is, now and then."""
         self._done += works
@@ -106,6 +113,10 @@ class _Rich:
         """Turn the spinner into a bar; what was done earlier does not count as pace."""
         self._bar.remove_task(self._task)
         self._task = self._bar.add_task(self._doing, total=total, completed=done)
+
+    def read(self, works: int) -> None:
+        """Say how far reading is."""
+        self._bar.update(self._task, description=f"reading, {works:,} works")
 
     def advance(self, works: int) -> None:
         """Move the bar."""

@@ -28,7 +28,10 @@ else:
 _JOB: Final = "job"
 _LOCK: Final = "lock"
 # What may lie in the folder; where anything else does, the folder is somebody's own.
-_OURS: Final = re.compile(r"job|lock|output\.tmp|part-\d{6}\.(parquet|sha256|tmp)|\.job\..*")
+_OURS: Final = re.compile(
+    r"job|lock|output\.tmp|frame\.(parquet|json|tmp)|skipped\.tsv"
+    r"|part-\d{6}\.(parquet|sha256|tmp)|\.job\..*"
+)
 
 
 class Checkpoint:
@@ -124,7 +127,7 @@ class Checkpoint:
             return False
 
     def _any(self) -> bool:
-        return any(self.folder.glob("part-*.parquet"))
+        return any(self.folder.glob("part-*.parquet")) or (self.folder / "frame.json").exists()
 
 
 def _digest(index: int, content: pa.Buffer) -> str:

@@ -7,14 +7,27 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from scorer.errors import OutputError
+from scorer.frame.files import FrameFile
+
+_BLOCK: Final = 1 << 20
 
 
 def sha256(path: Path) -> str:
     """Return the sha256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def file_hash(file: FrameFile) -> str:
+    """Return the sha256 of a frame's file, wherever it lies."""
+    with file.open() as content:
+        digest = hashlib.sha256()
+        while block := content.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 import polars as pl
 import pyarrow as pa
@@ -18,7 +19,9 @@ from scorer.engine.part import Part
 from scorer.engine.place import settled
 from scorer.engine.rows import row_schema, to_table
 from scorer.errors import InputError, RefusedError, UsageError
-from scorer.frame.parquet import Batch, ParquetFrame
+from scorer.frame.frame import Frame
+from scorer.frame.parquet import Batch
+from scorer.frame.source import FrameSource
 from scorer.policy.calls import Mode
 from scorer.policy.policy import Policy
 from scorer.student import DEFAULT_MODEL
@@ -32,6 +35,10 @@ ABSTRACTS_A_BATCH: Final = 8_192
 # Batches in a shard, which is a part and a row group of the output. Small frames have small shards,
 # to keep every processor busy; in large ones larger row groups take a tenth less time and space.
 # Both follow from the frame alone, since the output's bytes follow from them.
+_ENDINGS: Final = (
+    r"(?i)(\.(parquet|arrow|feather|ipc|csv|tsv|txt|jsonl|ndjson|json|ris|bib|nbib))?"
+    r"(\.(gz|zst|bz2))?$"
+)
 LARGE_FRAME: Final = 500_000
 BATCHES_A_SHARD: Final = 4
 
@@ -40,7 +47,8 @@ BATCHES_A_SHARD: Final = 4
 class RunRequest:
     """What to score, with what, to where. Only `frame` must be given."""
 
-    frame: Path
+    frame: Path | str
+    """A file, a folder or a pattern."""
     output: Path | None = None
     """By default `<frame stem>.scored.parquet` in the working folder."""
     model: str = DEFAULT_MODEL
@@ -56,24 +64,31 @@ class RunRequest:
     keep: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict)
     limit: int | None = None
+    on_bad_record: Literal["error", "skip"] = "error"
+    """What to do with a record that cannot be read."""
     threads: int | None = None
     """By default as many as the process may use."""
     overwrite: bool = False
 
     def output_path(self) -> Path:
         """Return where the scored file goes."""
-        return settled(self.output or Path(f"{self.frame.stem}.scored.parquet"))
+        return settled(self.output or Path(f"{self.frame_stem()}.scored.parquet"))
+
+    def frame_stem(self) -> str:
+        """Return what the frame is called, without the endings of its format."""
+        name = Path(self.frame).name
+        return re.sub(_ENDINGS, "", name.replace("*", "").strip(".")) or "frame"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A request with its student, policy, frame and output schema."""
+    """A request with its student, policy and frame; the frame is there once it can be read."""
 
     request: RunRequest
     student: Student
     decision: Decision
-    frame: ParquetFrame
-    schema: pa.Schema
+    source: FrameSource
+    known_frame: Frame | None = None
 
     @classmethod
     def prepare(cls, request: RunRequest) -> Self:
@@ -93,14 +108,32 @@ class Job:
         wanted = ["id", "title", *student.manifest.encoder.fields()]
         if "abstract" in wanted:
             wanted.append("abstract_inverted_index")
-        frame = ParquetFrame(
+        source = FrameSource.find(
             request.frame,
             wanted=list(dict.fromkeys(wanted)),
             mapping=request.mapping,
             keep=tuple(dict.fromkeys(request.keep)),
         )
-        schema = row_schema(targets, decision.policy, request.mode, frame.kept_schema())
-        return cls(request, student, decision, frame, schema)
+        job = cls(request, student, decision, source)
+        return job.reading(source.open()) if source.is_parquet else job
+
+    def reading(self, frame: Frame) -> Self:
+        """Return the job with its frame; raise where the output could not hold what is kept."""
+        job = replace(self, known_frame=frame)
+        _ = job.schema
+        return job
+
+    @property
+    def frame(self) -> Frame:
+        """The frame, which must have been opened or spooled."""
+        assert self.known_frame is not None
+        return self.known_frame
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the output."""
+        kept = self.frame.kept_schema()
+        return row_schema(self.targets, self.decision.policy, self.request.mode, kept)
 
     @property
     def targets(self) -> Targets:
@@ -161,7 +194,7 @@ class Job:
                 excluded=decision.excluded,
             ).to_dict()
         except InputError as error:
-            raise InputError(f"{self.request.frame.name}: {error}") from error
+            raise InputError(f"{Path(self.request.frame).name}: {error}") from error
 
     @property
     def _made(self) -> pa.Schema:
@@ -178,13 +211,14 @@ class Job:
     def fingerprint(self) -> str:
         """Return a hash of all that decides the output's bytes."""
         content = {
-            "frame": [str(self.request.frame.resolve()), *self.frame.stamp],
+            "frame": [str(Path(self.request.frame).resolve()), self.source.fingerprint()],
             "model": self.student.version,
             "decision": self.decision.fingerprint(),
             "keep": self.request.keep,
             "mapping": dict(self.request.mapping),
             "limit": self.request.limit,
-            "works_a_shard": self.works_a_shard,
+            "works_a_batch": self.works_a_batch,
+            "on_bad_record": self.request.on_bad_record,
             "software": software(),
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

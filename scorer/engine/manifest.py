@@ -23,7 +23,8 @@ class Source(Strict):
 
     name: str
     size: int
-    rows: int
+    rows: int | None
+    """Works in it; None where it was read together with other files."""
     sha256: str
 
 
@@ -95,6 +96,8 @@ class RunManifest(Strict):
     direct: dict[str, DirectSource] = Field(default_factory=dict)
     """Head -> the labels that are its calls."""
     excluded: ExcludedSource | None = None
+    skipped_records: int = 0
+    """Records of the frame that could not be read and were left out, as was asked."""
     columns: dict[str, str]
     """Contract column -> where it was found in the source."""
     columns_not_found: tuple[str, ...]

@@ -9,6 +9,9 @@ class Progress(Protocol):
     def start(self, total: int, done: int) -> None:
         """Scoring begins: `total` works, of which `done` were scored by an earlier run."""
 
+    def read(self, works: int) -> None:
+        """So many works were read so far from a format that has to be read through first."""
+
     def advance(self, works: int) -> None:
         """Take note of so many more works, scored and safely on disk."""
 
@@ -20,6 +23,9 @@ class Silence:
     """Tells nobody."""
 
     def start(self, total: int, done: int) -> None:
+        """Say nothing."""
+
+    def read(self, works: int) -> None:
         """Say nothing."""
 
     def advance(self, works: int) -> None:

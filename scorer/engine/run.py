@@ -4,10 +4,12 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
 
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.counts import Tally
-from scorer.engine.files import sha256, told, write_atomically
+from scorer.engine.files import file_hash, told, write_atomically
 from scorer.engine.job import Job, RunRequest
 from scorer.engine.local import in_order, usable_threads
 from scorer.engine.manifest import (
@@ -22,8 +24,13 @@ from scorer.engine.place import check_place, exists_already
 from scorer.engine.progress import Progress, Silence
 from scorer.engine.rowgroups import row_group
 from scorer.errors import InputError, OutputError
+from scorer.frame.frame import changed
 from scorer.frame.ids import check_ids
+from scorer.frame.readers.base import BadRecords
 from scorer.status import score_status
+
+SKIPPED_FILE: Final = "skipped.tsv"
+"""What the list of records that could not be read is called, after the output's name."""
 
 
 def run(request: RunRequest, progress: Progress | None = None) -> RunManifest:
@@ -34,13 +41,16 @@ def run(request: RunRequest, progress: Progress | None = None) -> RunManifest:
     """
     progress = progress or Silence()
     clock = _Clock()
-    check_place(request.output_path(), request.frame)
+    check_place(request.output_path(), Path(request.frame))
     job = Job.prepare(request)
     output = request.output_path()
     with Checkpoint(output.with_name(output.name + ".parts"), job.fingerprint()) as parts:
         _check_output(request, parts)
         if parts.claim():
             progress.note(f"{parts.folder.name}: parts of another job were dropped.")
+        if job.source.note:
+            progress.note(job.source.note)
+        job = _readable(job, parts, progress)
         manifest = _write(job, parts, progress, clock)
         with told(output):
             write_atomically(
@@ -63,15 +73,16 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
     request, output = job.request, job.request.output_path()
     tally = Tally(job.targets, job.decision.mode)
     with ThreadPoolExecutor(1) as aside, OutputFile(output, parts.folder, job.schema) as file:
-        source_hash = aside.submit(sha256, request.frame)
+        hashes = aside.submit(_hashes, job)
         resumed = _take_over(job, parts, file, tally)
         if resumed:
             progress.note(f"{resumed:,} works were scored before; going on from there.")
         else:
-            check_ids(lambda: job.frame.ids(request.limit), job.works, request.frame.name)
+            name = Path(request.frame).name
+            check_ids(lambda: job.frame.ids(request.limit), job.works, name)
         progress.start(job.works, resumed)
         _score(job, parts, file, tally, progress)
-        source = _source(job, source_hash)
+        sources = _sources(job, hashes)
         if tally.rows != job.works:
             raise OutputError(
                 f"{parts.folder}: the parts hold {tally.rows:,} works, the frame has "
@@ -92,8 +103,9 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         mode=request.mode,
         counts=tally.counts(),
         output=written,
-        sources=(source,),
-        frame=(source,),
+        sources=sources,
+        frame=sources,
+        skipped_records=job.frame.skipped,
         direct=job.decision.direct_sources(job.works),
         excluded=job.decision.excluded_source(),
         columns=dict(job.frame.columns),
@@ -144,17 +156,37 @@ def _score(job: Job, parts: Checkpoint, file: OutputFile, tally: Tally, progress
         progress.advance(part.tally.rows)
 
 
-def _source(job: Job, source_hash: "Future[str]") -> Source:
-    """Describe the frame's file; raise `InputError` where it is no longer the one that was read."""
-    found = Source(
-        name=job.request.frame.name,
-        size=job.frame.stamp[0],
-        rows=job.frame.rows,
-        sha256=source_hash.result(),
+def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
+    """Return the job with a frame that can be read from any row: other formats are spooled."""
+    if job.known_frame is not None:
+        return job
+    skipped = parts.folder / SKIPPED_FILE
+    bad = BadRecords(job.request.on_bad_record, skipped)
+    with told(parts.folder):
+        frame = job.source.spool(parts.folder, bad, progress.read, job.request.limit)
+    if frame.skipped:
+        aside = job.request.output_path()
+        aside = aside.with_name(f"{aside.name}.{SKIPPED_FILE}")
+        if skipped.exists():
+            skipped.replace(aside)
+        progress.note(f"{frame.skipped:,} records could not be read; they are in {aside.name}.")
+    return job.reading(frame)
+
+
+def _hashes(job: Job) -> list[str]:
+    return [file_hash(file) for file in job.frame.files]
+
+
+def _sources(job: Job, hashes: "Future[list[str]]") -> tuple[Source, ...]:
+    """Describe the frame's files; raise `InputError` where one is no longer what was read."""
+    files = job.frame.files
+    found = tuple(
+        Source(name=Path(file.name).name, size=file.size, rows=rows, sha256=digest)
+        for file, rows, digest in zip(files, job.frame.file_rows(), hashes.result(), strict=True)
     )
-    if not job.frame.unchanged():
+    if (other := changed(files)) is not None:
         raise InputError(
-            f"{job.request.frame}: changed while it was read; no output was written.\n"
+            f"{other.name}: changed while it was read; no output was written.\n"
             "Give the command again when the file is finished."
         )
     return found

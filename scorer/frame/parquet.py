@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.errors import InputError
-from scorer.frame.contract import Columns, conform, resolve, segments
+from scorer.frame.contract import NATIVE_NAMES, Columns, conform, resolve, segments
+from scorer.frame.files import FrameFile, LocalFile
 
 _MAGIC: Final = b"PAR1"
 _ID_BATCH: Final = 1 << 18
@@ -33,20 +34,34 @@ class ParquetFrame:
 
     def __init__(
         self,
-        path: Path,
+        path: Path | FrameFile,
         *,
         wanted: Sequence[str],
         mapping: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
+        constants: Mapping[str, str] | None = None,
     ) -> None:
-        """Open `path`; raise `InputError` where it is no readable Parquet of the contract."""
-        self.path = path
-        self._file = open_parquet(path)
-        self.stamp = _stamp(path)
-        """Size in bytes and time of change in nanoseconds, when the file was opened."""
+        """Open `path`; raise `InputError` where it is no readable Parquet of the contract.
+
+        `constants`: columns that the name of the file's folder gives (`year=2010`), where the file
+        itself has none of that name.
+        """
+        file = LocalFile.at(path) if isinstance(path, Path) and path.is_file() else path
+        self.file = file
+        self._name = file.name if isinstance(file, Path) else Path(file.name).name
+        self._file = _opened(file)
         self._schema: pa.Schema = self._file.schema_arrow
+        self.constants = {
+            name: value
+            for name, value in (constants or {}).items()
+            if name in wanted and name not in (mapping or {}) and not _has(self._schema, name)
+        }
         self._columns: Columns = resolve(
-            self._schema, path.name, wanted=wanted, mapping=mapping, keep=keep
+            self._schema,
+            self._name,
+            wanted=[name for name in wanted if name not in self.constants],
+            mapping=mapping,
+            keep=keep,
         )
 
     @property
@@ -57,11 +72,7 @@ class ParquetFrame:
     @property
     def columns(self) -> Mapping[str, str]:
         """The contract's columns that were found: contract name -> path in the file."""
-        return self._columns.paths
-
-    def unchanged(self) -> bool:
-        """Tell whether the file is still the one that was opened."""
-        return self.path.exists() and _stamp(self.path) == self.stamp
+        return {**self._columns.paths, **{name: f"{name}=…" for name in self.constants}}
 
     def kept_schema(self) -> pa.Schema:
         """Arrow fields of the kept columns."""
@@ -81,11 +92,13 @@ class ParquetFrame:
         for table in self._tables(self._columns.leaves(), rows, start, limit):
             tops = {segments(path, self._schema)[0] for path in self._columns.paths.values()}
             batch = _polars(table.select([name for name in table.column_names if name in tops]))
-            yield Batch(
-                start,
-                conform(batch, self._columns, self._schema),
-                table.select(self._columns.kept),
+            works = conform(batch, self._columns, self._schema).with_columns(
+                pl.lit(value)
+                .cast(pl.Int32 if name == "year" else pl.String, strict=False)
+                .alias(name)
+                for name, value in self.constants.items()
             )
+            yield Batch(start, works, table.select(self._columns.kept))
             start += table.num_rows
 
     def _tables(
@@ -115,7 +128,7 @@ class ParquetFrame:
                     return
         except (pa.ArrowException, OSError) as error:
             raise InputError(
-                f"{self.path.name}: damaged near row {at + held:,} ({_first_line(error)}).\n"
+                f"{self._name}: damaged near row {at + held:,} ({_first_line(error)}).\n"
                 "Copy or make the file again."
             ) from error
 
@@ -133,7 +146,7 @@ class ParquetFrame:
                 table[name].validate(full=True)
             except pa.ArrowInvalid as error:
                 raise InputError(
-                    f"{self.path.name}: column {name!r} holds text that is not UTF-8, in rows "
+                    f"{self._name}: column {name!r} holds text that is not UTF-8, in rows "
                     f"{start:,} to {start + table.num_rows - 1:,}.\nWrite the file again as UTF-8."
                 ) from error
         return table
@@ -185,9 +198,24 @@ def _why_not_parquet(path: Path, error: Exception) -> str:
     return f"{path}: damaged Parquet ({_first_line(error)}). Copy or make the file again."
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
+def _opened(file: Path | FrameFile) -> pq.ParquetFile:
+    if isinstance(file, Path):
+        return open_parquet(file)
+    if file.local is not None:
+        return open_parquet(file.local)
+    try:
+        return pq.ParquetFile(file.open(), buffer_size=_READ_BUFFER)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{file.name}: damaged Parquet ({_first_line(error)}).") from error
+
+
+def _constant(name: str, value: str) -> pl.Expr:
+    kind = pl.Int32 if name == "year" else pl.String
+    return pl.lit(value).cast(kind, strict=False).alias(name)
+
+
+def _has(schema: pa.Schema, name: str) -> bool:
+    return any(known in schema.names for known in NATIVE_NAMES[name])
 
 
 def _polars(table: pa.Table) -> pl.DataFrame:

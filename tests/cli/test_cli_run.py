@@ -199,7 +199,7 @@ def test_an_empty_file(score: Run, tmp_path: Path) -> None:
 def test_a_folder_as_frame(score: Run, tmp_path: Path) -> None:
     ended = score(tmp_path)
     assert ended.code == 3
-    assert ended.err == f"Error: {tmp_path}: a folder, expected one Parquet file.\n"
+    assert ended.err == f"Error: {tmp_path}: a folder with no data in it. Check the path.\n"
 
 
 def test_truncated_parquet(score: Run, tiny_frame: Path, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_no_parameter_of_the_library_speaks_of_the_stamp() -> None:
     assert list(inspect.signature(call).parameters) == ["request", "progress"]
     assert [field.name for field in fields(RunRequest)] == [
         *("frame", "output", "model", "policy", "mode", "direct", "exclude_ids", "baseline"),
-        *("keep", "mapping", "limit", "threads", "overwrite"),
+        *("keep", "mapping", "limit", "on_bad_record", "threads", "overwrite"),
     ]
     assert [field.name for field in fields(CallRequest)] == [
         *("scores", "policy", "output", "mode", "direct", "exclude_ids", "threads", "overwrite"),

@@ -262,13 +262,3 @@ def test_every_shape_of_inverted_abstract_is_read_from_a_file(
     table = pa.table({"id": ["W1", "W2"], "title": ["x", "y"], "abstract_inverted_index": indexes})
     (batch,) = opened(write(tmp_path / "f.parquet", table)).batches(10)
     assert text(batch.frame, "abstract").to_list() == ["a b a", None]
-
-
-def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
-    path = numbered(tmp_path / "f.parquet", 5)
-    frame = opened(path)
-    assert frame.unchanged()
-    numbered(path, 6)
-    assert not frame.unchanged()
-    path.unlink()
-    assert not frame.unchanged()

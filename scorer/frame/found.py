@@ -1,0 +1,65 @@
+"""Finding the files of a frame: one file, a folder, a pattern; and what their folders say."""
+
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from scorer.errors import InputError
+from scorer.frame.files import FrameFile, LocalFile
+
+# What lies beside data in folders that programs write: marks of success, hidden files, manifests.
+_NO_DATA: Final = ("_", ".")
+_MANIFESTS: Final = ("manifest", "manifest.json", "license.txt", "readme.txt", "release_notes.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file of a frame, and the columns that its folders give (`year=2010/part.parquet`)."""
+
+    file: FrameFile
+    partition: dict[str, str] = field(default_factory=dict)
+
+
+def find_files(location: str | Path) -> list[FoundFile]:
+    """Return the files of a frame in a fixed order; raise `InputError` where there is none."""
+    path = Path(location)
+    if path.is_dir():
+        found = [_found(file) for file in _walk(path)]
+        if not found:
+            raise InputError(f"{path}: a folder with no data in it. Check the path.")
+        return found
+    if not path.exists() and glob.has_magic(str(location)):
+        paths = sorted(Path(name) for name in glob.glob(str(location), recursive=True))  # noqa: PTH207
+        found = [_found(file) for file in paths if file.is_file()]
+        if not found:
+            raise InputError(f"{location}: no file has such a name. Check the pattern.")
+        return found
+    if not path.exists():
+        raise InputError(f"{path}: no such file. Check the path.")
+    if not path.is_file():
+        raise InputError(f"{path}: a stream; a frame must lie in a file. Save it first.")
+    return [FoundFile(LocalFile.at(path))]
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the data files below a folder by name; links to folders are followed once."""
+    seen: set[tuple[int, int]] = set()
+    for root, folders, files in os.walk(folder, followlinks=True):
+        status = Path(root).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            raise InputError(
+                f"{root}: a link that leads back to a folder above it.\nRemove the link."
+            )
+        seen.add((status.st_dev, status.st_ino))
+        folders[:] = sorted(name for name in folders if not name.startswith(_NO_DATA))
+        for name in sorted(files):
+            if not name.startswith(_NO_DATA) and name.lower() not in _MANIFESTS:
+                yield Path(root, name)
+
+
+def _found(file: Path) -> FoundFile:
+    pairs = (part.partition("=") for part in file.parts[:-1])
+    return FoundFile(LocalFile.at(file), {name: value for name, sign, value in pairs if sign})

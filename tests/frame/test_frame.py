@@ -1,0 +1,160 @@
+"""A frame is the same works in the same order, whatever files they lie in."""
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scorer.errors import InputError
+from scorer.frame.files import LocalFile
+from scorer.frame.found import find_files
+from scorer.frame.frame import Frame, changed
+
+WANTED = ("id", "title", "lang", "year")
+
+
+def write(path: Path, first: int, rows: int, **more: list[object]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    numbers = range(first, first + rows)
+    columns = {"id": [f"W{n}" for n in numbers], "title": [f"title {n}" for n in numbers]}
+    schema = None if rows else pa.schema([("id", pa.string()), ("title", pa.string())])
+    pq.write_table(pa.table(columns | more, schema=schema), path)
+    return path
+
+
+def opened(location: Path | str, keep: tuple[str, ...] = ()) -> Frame:
+    return Frame.open(find_files(location), wanted=WANTED, mapping={}, keep=keep)
+
+
+def refusal(location: Path | str, keep: tuple[str, ...] = ()) -> str:
+    with pytest.raises(InputError) as caught:
+        opened(location, keep)
+    return str(caught.value)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    sizes=st.lists(st.integers(0, 7), min_size=1, max_size=5),
+    rows=st.integers(1, 9),
+    limit=st.none() | st.integers(0, 40),
+    skipped=st.integers(0, 3),
+)
+def test_batches_do_not_show_where_a_file_ends(
+    tmp_path_factory: pytest.TempPathFactory,
+    sizes: list[int],
+    rows: int,
+    limit: int | None,
+    skipped: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("many")
+    first = 0
+    for number, size in enumerate(sizes):
+        write(folder / f"part-{number}.parquet", first, size)
+        first += size
+    frame = opened(folder)
+    start = skipped * rows
+    end = first if limit is None else min(first, limit)
+    expected = [f"W{n}" for n in range(start, end)]
+    batches = list(frame.batches(rows, start=start, limit=limit))
+    assert [work for batch in batches for work in batch.frame["id"]] == expected
+    assert [batch.frame.height for batch in batches[:-1]] == [rows] * (len(batches) - 1)
+    assert [batch.start for batch in batches] == [start + rows * n for n in range(len(batches))]
+    assert [work for part in frame.ids(limit) for work in part] == [f"W{n}" for n in range(end)]
+    assert frame.rows == first
+    assert frame.file_rows() == sizes
+
+
+def test_files_come_by_name_and_marks_of_success_are_no_data(tmp_path: Path) -> None:
+    for name in ("b/2.parquet", "a/9.parquet", "a/10.parquet"):
+        write(tmp_path / name, 0, 1)
+    for name in ("_SUCCESS", ".crc", "a/manifest", "_temporary/x.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"no data")
+    found = [Path(one.file.name).relative_to(tmp_path) for one in find_files(tmp_path)]
+    assert [str(path) for path in found] == ["a/10.parquet", "a/9.parquet", "b/2.parquet"]
+
+
+def test_a_pattern_finds_files_and_spaces_and_accents_are_no_matter(tmp_path: Path) -> None:
+    for number in (1, 2):
+        write(tmp_path / "é tude" / f"part {number}.parquet", number, 1)
+    frame = opened(f"{tmp_path}/é t*/part*.parquet")
+    assert [work for part in frame.ids() for work in part] == ["W1", "W2"]
+    with pytest.raises(InputError) as caught:
+        find_files(f"{tmp_path}/*.csv")
+    assert str(caught.value) == f"{tmp_path}/*.csv: no file has such a name. Check the pattern."
+
+
+def test_columns_come_from_the_names_of_folders(tmp_path: Path) -> None:
+    write(tmp_path / "lang=fr" / "year=2010" / "x.parquet", 1, 1)
+    write(tmp_path / "lang=en" / "year=unknown" / "x.parquet", 0, 1)
+    frame = opened(tmp_path)
+    (batch,) = frame.batches(10)
+    assert batch.frame.select(WANTED).rows() == [
+        ("W0", "title 0", "en", None),
+        ("W1", "title 1", "fr", 2010),
+    ]
+    assert batch.frame.schema["year"] == pl.Int32
+    assert frame.columns["lang"] == "lang=…"
+
+
+def test_a_column_of_the_file_wins_over_the_name_of_its_folder(tmp_path: Path) -> None:
+    write(tmp_path / "lang=fr" / "x.parquet", 0, 1, lang=["de"])
+    (batch,) = opened(tmp_path).batches(10)
+    assert batch.frame["lang"].to_list() == ["de"]
+
+
+def test_files_of_different_columns_are_named(tmp_path: Path) -> None:
+    one = write(tmp_path / "a.parquet", 0, 1, lang=["fr"])
+    two = write(tmp_path / "b.parquet", 1, 1)
+    assert refusal(tmp_path) == (
+        f"{two}: other columns than {one}: there lang is lang, here not there.\n"
+        "Score files of different columns one by one, or bring them into one form first."
+    )
+
+
+def test_kept_columns_of_different_types_are_named(tmp_path: Path) -> None:
+    one = write(tmp_path / "a.parquet", 0, 1, n=[1])
+    two = write(tmp_path / "b.parquet", 1, 1, n=["1"])
+    assert refusal(tmp_path, keep=("n",)) == (
+        f"{two}: other columns than {one}: there column 'n' holds int64, here string.\n"
+        "Score files of different columns one by one, or bring them into one form first."
+    )
+
+
+def test_text_may_be_held_in_different_ways(tmp_path: Path) -> None:
+    for number, kind in enumerate((pa.string(), pa.large_string(), pa.string_view())):
+        columns = {"id": pa.array([f"W{number}"], kind), "title": pa.array(["x"], kind)}
+        pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    words = pa.table({"id": ["W3"], "title": pa.array(["x"]).dictionary_encode()})
+    pq.write_table(words, tmp_path / "3.parquet")
+    (batch,) = opened(tmp_path).batches(10)
+    assert batch.frame["title"].to_list() == ["x"] * 4
+
+
+def test_a_folder_without_data_is_told(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == f"{tmp_path}: a folder with no data in it. Check the path."
+
+
+def test_a_link_back_to_a_folder_above_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "x.parquet", 0, 1)
+    (tmp_path / "a" / "again").symlink_to(tmp_path)
+    assert refusal(tmp_path) == (
+        f"{tmp_path}/a/again: a link that leads back to a folder above it.\nRemove the link."
+    )
+
+
+def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
+    path = write(tmp_path / "f.parquet", 0, 5)
+    files = [LocalFile.at(path)]
+    assert changed(files) is None
+    os.utime(path, ns=(1, 1))
+    assert changed(files) is files[0]
+    path.unlink()
+    assert changed(files) is files[0]
