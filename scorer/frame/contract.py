@@ -131,7 +131,9 @@ def bare_id(ids: pl.Expr) -> pl.Expr:
 
 def _with_deinverted(abstracts: pl.Series, frame: pl.DataFrame) -> pl.Series:
     inverted = frame["abstract_inverted_index"]
-    rows = (abstracts.is_null() & inverted.is_not_null()).arg_true()
+    # Tables often have an empty text where an abstract is missing.
+    missing = abstracts.is_null() | (abstracts.str.strip_chars() == "")
+    rows = (missing & inverted.is_not_null()).arg_true()
     if rows.is_empty():
         return abstracts
     return abstracts.scatter(rows, deinvert(inverted.gather(rows), frame["id"].gather(rows)))
@@ -167,7 +169,8 @@ def _check_type(name: str, path: str, schema: pa.Schema, where: str, remedy: str
             fits = integer or pa.types.is_floating(value) or pa.types.is_null(value)
             expected = "an integer"
         case "abstract_inverted_index":
-            fits = string or pa.types.is_struct(value) or pa.types.is_map(value)
+            nested = pa.types.is_struct(value) or pa.types.is_map(value)
+            fits = string or nested or _is_list_of_pairs(value)
             expected = "a JSON string, a struct or a map"
         case _:
             fits, expected = string, "a string"
@@ -176,6 +179,14 @@ def _check_type(name: str, path: str, schema: pa.Schema, where: str, remedy: str
             f"{where}: column {path!r} holds {found}, expected {expected} for {name!r}.\n"
             f"Convert the column, or name another one: {remedy.format(name=name, column='COLUMN')}"
         )
+
+
+def _is_list_of_pairs(kind: pa.DataType) -> bool:
+    """Tell whether a type is what a map becomes in programs that have none."""
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        return False
+    inside = kind.value_type
+    return pa.types.is_struct(inside) and {"key", "value"} <= {field.name for field in inside}
 
 
 def _missing(name: str, schema: pa.Schema, where: str, remedy: str) -> str:

@@ -62,6 +62,8 @@ class Piece:
     works: pl.DataFrame
     kept: pl.DataFrame
     columns: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    """What the user should know of the file: said once, with its first piece."""
 
 
 class Reader(Protocol):
