@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from scorer.frame.readers import arrow_ipc, delimited, json_records
+from scorer.frame.readers import arrow_ipc, bibtex, delimited, json_records, openalex, tagged
 from scorer.frame.readers.base import Reader
 
 READERS: Final[dict[str, Reader]] = {
@@ -10,5 +10,9 @@ READERS: Final[dict[str, Reader]] = {
     "csv": delimited.read,
     "jsonl": json_records.read_lines,
     "json": json_records.read_values,
+    "openalex": openalex.read,
+    "ris": tagged.read_ris,
+    "bibtex": bibtex.read,
+    "medline": tagged.read_medline,
 }
 """Kind, as `sniff` names it -> reader. Parquet has random access, and its own way in."""

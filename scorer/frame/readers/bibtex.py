@@ -1,0 +1,126 @@
+"""BibTeX and BibLaTeX libraries, split into fields by bibtexparser, LaTeX decoded by pylatexenc.
+
+bibtexparser takes whole texts: entries are cut out first, one at a time, at lines that begin with
+`@`, where it would recover from an entry without end as well.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from scorer.frame.files import FrameFile
+from scorer.frame.readers.base import Asked, Piece
+from scorer.frame.readers.bib_records import Record, library, numbered_lines, pieces
+
+_BIBTEX: Final[Mapping[str, Sequence[str]]] = {
+    "id": ("ID", "doi", "pmid"),  # ID: the entry's key, as bibtexparser once called it
+    "title": ("title",),
+    "abstract": ("abstract",),
+    "venue": ("journal", "journaltitle", "booktitle"),
+    "lang": ("langid", "language"),
+    "type": ("ENTRYTYPE",),
+    "year": ("year", "date"),
+}
+_BLOCK: Final = re.compile(r"\s*@\s*\w+\s*[{(]")
+_PERCENT: Final = re.compile(r"(?<!\\)%")
+# Parts of a value, joined by `#`: in braces (two levels are matched, no more are found), in quotes,
+# a name or a number.
+_PART: Final = re.compile(
+    r'\s*(\{(?:[^{}]|\{[^{}]*\})*+\}|"(?:[^"{}]|\{[^{}]*\})*+"|[^\s#{}"]+)\s*'
+)
+_MONTHS: Final = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+)
+
+
+def read(file: FrameFile, compression: str | None, asked: Asked) -> Iterator[Piece]:
+    """Yield the works of a BibTeX file; see `Reader`."""
+    needed = {name for names in _BIBTEX.values() for name in names}
+    needed |= {*asked.mapping.values(), *asked.keep}
+    records = _Entries(file.name, asked, needed).of(_blocks(numbered_lines(file, compression)))
+    yield from pieces(records, _BIBTEX, asked, file.name)
+
+
+class _Entries:
+    """Turns blocks into records; remembers the abbreviations that `@string` defines."""
+
+    def __init__(self, file: str, asked: Asked, needed: set[str]) -> None:
+        self._file, self._bad, self._needed = file, asked.bad, needed
+        self._strings = {month: month for month in _MONTHS}
+        self._splitter: Callable[[str], Any] = library("bibtexparser.splitter").Splitter
+        self._model = library("bibtexparser.model")
+        self._decode: Callable[[str], str] = (
+            library("pylatexenc.latex2text").LatexNodes2Text(math_mode="verbatim").latex_to_text
+        )
+        # It tells of bad blocks in the log, too; here they are bad records.
+        logging.getLogger("bibtexparser").addHandler(logging.NullHandler())
+
+    def of(self, texts: Iterator[tuple[int, str]]) -> Iterator[Record]:
+        """Yield the entries in texts: pairs of the line that a text begins at and the text."""
+        model = self._model
+        for line, text in texts:
+            for found in self._splitter(text).split().blocks:
+                block = found
+                where = f"line {line + max(0, block.start_line or 0):,}"
+                if isinstance(block, model.ParsingFailedBlock):
+                    if block.ignore_error_block is None:
+                        self._bad.found(self._file, where, _reason(block.error), block.raw or text)
+                        continue
+                    block = block.ignore_error_block  # a field given twice: the first one counts
+                if isinstance(block, model.String):
+                    self._strings[block.key.lower()] = self._value(block.value)
+                elif isinstance(block, model.Entry):
+                    yield Record(where, self._fields(block), block.raw or text)
+
+    def _fields(self, entry: Any) -> dict[str, str]:  # noqa: ANN401 - of bibtexparser's model
+        fields = {"ID": entry.key, "ENTRYTYPE": entry.entry_type.lower()}
+        for field in entry.fields:
+            name = field.key.lower()
+            if name in self._needed and name not in fields:
+                fields[name] = self._plain(self._value(field.value))
+        return fields
+
+    def _value(self, raw: str) -> str:
+        """Return a value without its braces or quotes, abbreviations spelled out."""
+        if raw[:1] == "{" and raw.find("#") < 0:
+            return raw[1:-1]
+        parts, at = [], 0
+        while found := _PART.match(raw, at):
+            part, at = found[1], found.end()
+            parts.append(
+                self._strings.get(part.lower(), part) if part[0] not in '{"' else part[1:-1]
+            )
+            if raw[at : at + 1] != "#":
+                break
+            at += 1
+        if at == len(raw):
+            return "".join(parts)
+        return raw[1:-1] if raw[:1] in '{"' else raw
+
+    def _plain(self, value: str) -> str:
+        """Return LaTeX as Unicode; formulas stay, the cleaning of texts knows them."""
+        if "\\" in value:
+            # A bare % would begin a comment; in abstracts it is a percentage.
+            value = self._decode(_PERCENT.sub(r"\\%", value))
+        else:
+            value = value.replace("{", "").replace("}", "").replace("~", " ")
+        return " ".join(value.split())
+
+
+def _blocks(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the line that a block begins at, and the text from there to the next block."""
+    began, held = 1, list[str]()
+    for number, line in lines:
+        if held and _BLOCK.match(line):
+            yield began, "\n".join(held)
+            began, held = number, []
+        held.append(line)
+    if held:
+        yield began, "\n".join(held)
+
+
+def _reason(error: Exception) -> str:
+    reason = getattr(error, "abort_reason", None) or str(error)
+    return f"no BibTeX entry ({' '.join(reason.split()).rstrip('.')})"
