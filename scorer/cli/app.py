@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import call, gate, models, run, thresholds, train, verify
+from scorer.cli import call, fetch, gate, models, run, thresholds, train, verify
 from scorer.errors import ScorerError
 
 _DEBUG = "SCORER_DEBUG"
@@ -56,6 +56,7 @@ run.register(app)
 call.register(app)
 thresholds.register(app)
 verify.register(app)
+fetch.register(app)
 models.register(app)
 train.register(app)
 gate.register(app)
