@@ -6,6 +6,7 @@ bibtexparser takes whole texts: entries are cut out first, one at a time, at lin
 
 import logging
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -23,11 +24,23 @@ _BIBTEX: Final[Mapping[str, Sequence[str]]] = {
     "year": ("year", "date"),
 }
 _BLOCK: Final = re.compile(r"\s*@\s*\w+\s*[{(]")
-_PERCENT: Final = re.compile(r"(?<!\\)%")
+_BARE: Final = re.compile(r"(?<!\\)[%&]")
 # Parts of a value, joined by `#`: in braces (two levels are matched, no more are found), in quotes,
 # a name or a number.
 _PART: Final = re.compile(
     r'\s*(\{(?:[^{}]|\{[^{}]*\})*+\}|"(?:[^"{}]|\{[^{}]*\})*+"|[^\s#{}"]+)\s*'
+)
+# What nine texts in ten with a backslash have, and nothing else: escaped signs and accents. These
+# are undone here, for pylatexenc reads a hundred abstracts a second.
+_ESCAPED: Final = re.compile(r"\\([%&_#$])")
+_LETTER: Final = r"(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))"
+_ACCENT: Final = re.compile(rf"\\(?:(['`^\"~=.])\s*|([cvuHkrbd])(?=[\s{{\\])\s*){_LETTER}")
+_MARKS: Final = dict(
+    zip(
+        "'`^\"~=.cvuHkrbd",
+        "\u0301\u0300\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328\u030a\u0331\u0323",
+        strict=True,
+    )
 )
 _MONTHS: Final = (
     *("jan", "feb", "mar", "apr", "may", "jun"),
@@ -101,9 +114,11 @@ class _Entries:
 
     def _plain(self, value: str) -> str:
         """Return LaTeX as Unicode; formulas stay, the cleaning of texts knows them."""
+        if "\\" in value and "$" not in value:
+            value = unicodedata.normalize("NFC", _ACCENT.sub(_accented, _ESCAPED.sub(r"\1", value)))
         if "\\" in value:
-            # A bare % would begin a comment; in abstracts it is a percentage.
-            value = self._decode(_PERCENT.sub(r"\\%", value))
+            # Bare, % begins a comment and & a column of a table; in abstracts they are neither.
+            value = self._decode(_BARE.sub(r"\\\g<0>", value))
         else:
             value = value.replace("{", "").replace("}", "").replace("~", " ")
         return " ".join(value.split())
@@ -119,6 +134,10 @@ def _blocks(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         held.append(line)
     if held:
         yield began, "\n".join(held)
+
+
+def _accented(found: re.Match[str]) -> str:
+    return (found[3] or found[4]) + _MARKS[found[1] or found[2]]
 
 
 def _reason(error: Exception) -> str:

@@ -150,3 +150,18 @@ def test_without_the_extra_it_is_named(
         f"Reading bibliographies needs {name.partition('.')[0]}, which is not installed.\n"
         "Install it: pip install 'scorer[bib]'"
     )
+
+
+@pytest.mark.parametrize(
+    ("latex", "plain"),
+    [
+        (r"50\% \& {\'e}t{\'{e}} \'{\i} \'\i{} na\"{\i}ve", "50% & été í í naïve"),
+        (r"\c{c}a \c ca {\v{S}}koda \H{o} \=a", "ça ça Škoda ő ā"),
+        (r"{\'E}tude \emph{in vivo} of \ss{} 5% \& {\o}", "Étude in vivo of ß 5% & ø"),
+        (r"a 10\% gain, $\beta_1$ \& {Br{\"o}n}", r"a 10% gain, $\beta_1$ & Brön"),
+        (r"\textit{E. coli} \textemdash\ 5 & 6", "E. coli — 5 & 6"),
+    ],
+)
+def test_latex_becomes_unicode(latex: str, plain: str, tmp_path: Path) -> None:
+    piece = read("bibtex", f"@misc{{k, title = {{{latex}}}}}", tmp_path / "x.bib")
+    assert piece.works["title"].to_list() == [plain]
