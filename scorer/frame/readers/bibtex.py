@@ -30,7 +30,7 @@ _BARE: Final = re.compile(r"(?<!\\)[%&]")
 _PART: Final = re.compile(
     r'\s*(\{(?:[^{}]|\{[^{}]*\})*+\}|"(?:[^"{}]|\{[^{}]*\})*+"|[^\s#{}"]+)\s*'
 )
-# What nine texts in ten with a backslash have, and nothing else: escaped signs and accents. These
+# What most texts with a backslash should have: escaped signs and accents of a letter. These
 # are undone here, for pylatexenc reads a hundred abstracts a second.
 _ESCAPED: Final = re.compile(r"\\([%&_#$])")
 _LETTER: Final = r"(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))"

@@ -25,7 +25,7 @@ def merged_away(files: Iterable[tuple[FrameFile, str | None]]) -> pl.Series:
     """Return the ids of works that were merged into others, each once, as the contract has them.
 
     `files`: the snapshot's `data/merged_ids/works/*.csv.gz` and how each is compressed. A column,
-    not a Python set: there are tens of millions of them.
+    not a Python set: there may be millions of them.
     """
     found = [pl.Series("id", [], dtype=pl.String)]
     for file, compression in files:

@@ -1,6 +1,6 @@
 """One work as OpenAlex writes it, today's shape and the older one, turned into contract columns.
 
-Only the keys that are asked for are decoded, into typed structs: the rest of a work, nine tenths of
+Only the keys that are asked for are decoded, into typed structs: the rest of a work, most of
 its bytes, is passed over at the speed of memory.
 """
 
