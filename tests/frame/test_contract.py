@@ -298,6 +298,23 @@ def test_an_abstract_is_de_inverted_only_where_there_is_no_running_text() -> Non
     assert text(frame.drop("abstract").tail(3), "abstract").to_list() == ["turned in", None, None]
 
 
+def test_an_empty_abstract_is_a_missing_one_where_there_is_an_inverted_index() -> None:
+    frame = pl.DataFrame(
+        {
+            "id": ["a", "b", "c"],
+            "abstract": ["", " \n", ""],
+            "abstract_inverted_index": ['{"in": [1], "turned": [0]}', "{}", None],
+        }
+    )
+    assert text(frame, "abstract").to_list() == ["turned in", None, ""]
+
+
+def test_an_inverted_index_may_be_a_list_of_keys_and_values() -> None:
+    indexes = pa.array([[{"key": "b", "value": [1]}, {"key": "a", "value": [0]}], None])
+    table = pa.table({"id": ["1", "2"], "title": ["t", "u"], "abstract_inverted_index": indexes})
+    assert text(conformed(table), "abstract").to_list() == ["a b", None]
+
+
 def test_an_inverted_index_that_cannot_be_read_names_its_own_work() -> None:
     frame = pl.DataFrame(
         {"id": ["a", "b", "c"], "abstract_inverted_index": [None, '{"x": [0]}', "{"]}

@@ -16,6 +16,9 @@ DELIMITERS: Final = {
 }
 """Delimiter -> what people call such a file; the first wins where nothing tells."""
 
+CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x19\x1c-\x1f]")
+"""Characters that no header has, and texts seldom."""
+
 _SAID: Final = re.compile(r"\Asep=(.)\r?\n?\Z", re.IGNORECASE)
 _COMPARED: Final = 20  # rows; enough to tell a delimiter from a character of the titles
 _KNOWN: Final = {name for names in NATIVE_NAMES.values() for name in names}
@@ -67,6 +70,8 @@ def _fit(rows: list[list[str]]) -> tuple[int, int]:
 
 def _clear(rows: list[list[str]]) -> bool:
     if not rows or rows[0][0].lstrip().startswith(("{", "[")):
+        return False
+    if any(CONTROLS.search(cell) for cell in rows[0]):
         return False
     width = len(rows[0])
     if width == 1:

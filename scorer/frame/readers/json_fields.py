@@ -21,7 +21,8 @@ ABSENT: Final = msgspec.UNSET
 _NO_RAW: Final = msgspec.Raw(b"")
 _LARGEST_YEAR: Final = 1 << 31
 
-Values = tuple[Any, ...]
+Row = Sequence[Any]
+"""What stands at each place of a record: a text, a number, null or `ABSENT`."""
 
 
 class UnfitError(ValueError):
@@ -39,8 +40,16 @@ class Field:
 
     @property
     def raw(self) -> bool:
-        """Whether any value fits: what is no text becomes JSON text."""
+        """Whether what is no text becomes JSON text."""
         return self.kept or self.name == "abstract_inverted_index"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One of the places that a field may stand at."""
+
+    field: Field
+    path: tuple[str, ...]
 
 
 def fields_of(
@@ -54,50 +63,72 @@ def fields_of(
     return fields + [Field(name, ((name,),), kept=True) for name in keep]
 
 
-def slow(record: bytes, fields: Sequence[Field]) -> Values:
-    """Take the fields out of a record with Python's decoder; `UnfitError` says what is wrong."""
-    try:
-        found = json.loads(record.decode("utf-8-sig"), strict=False)
-    except UnicodeDecodeError as error:
-        byte = record[error.start]
-        raise UnfitError(f"not UTF-8: byte 0x{byte:02x} at place {error.start + 1:,}") from error
-    except json.JSONDecodeError as error:
-        if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
-            raise UnfitError("cut off in mid-record") from error
-        raise UnfitError(f"not JSON: {error.msg} at character {error.pos + 1:,}") from error
-    except (RecursionError, ValueError) as error:
-        raise UnfitError(f"JSON that cannot be read: {error}") from error
-    if not isinstance(found, dict):
-        raise UnfitError(f"{described(found)}, expected an object")
-    return tuple(_value(field, _at_first(field, found)) for field in fields)
+def places_of(fields: Sequence[Field]) -> list[Place]:
+    """Return the places of all fields, in the order of a `Row`."""
+    return [Place(field, path) for field in fields for path in field.paths]
 
 
-def fast(fields: Sequence[Field]) -> Callable[[bytes], Values] | None:
-    """Return a decoder; where it raises `MsgspecError` or `UnfitError`, `slow` must be asked.
+def slow(record: bytes, fields: Sequence[Field]) -> Row:
+    """Read a record with Python's decoder; raise `UnfitError` that says what is wrong with it.
 
-    None where two fields share a place: a type can be given to it only once.
+    Of each field only the first place that is there is given.
+    """
+    whole = _object(record)
+    row = []
+    for field in fields:
+        there = False
+        for path in field.paths:
+            found = ABSENT if there else _at(whole, path)
+            there = there or found is not ABSENT
+            row.append(_value(field, found))
+    return row
+
+
+def fast(places: Sequence[Place]) -> Callable[[bytes], Row] | None:
+    """Return a decoder; where it raises one of `NOT_FAST`, `slow` must be asked.
+
+    None where two places are one, or one is inside the other: a type can be given only once.
     """
     tree: dict[str, Any] = {}
     try:
-        for number, field in enumerate(fields):
-            for path in field.paths:
-                _plant(tree, path, (number, field))
+        for place in places:
+            _plant(tree, place.path, place.field)
     except _SharedPlaceError:
         return None
     decode = msgspec.json.Decoder(_struct(tree)).decode
-    getters = [_getter(field, tree) for field in fields]
+    leaves = operator.attrgetter(*(_members(place.path, tree) for place in places))
+    assert len(places) > 1  # with one, attrgetter would not give a tuple
+    raws = [(at, place.field) for at, place in enumerate(places) if place.field.raw]
+    if not raws:
+        return lambda record: leaves(decode(record))
 
-    def take(record: bytes) -> Values:
-        found = decode(record)
-        return tuple([get(found) for get in getters])
+    def with_raws(record: bytes) -> Row:
+        row = list(leaves(decode(record)))
+        for at, field in raws:
+            row[at] = _of_raw(field, row[at])
+        return row
 
-    return take
+    return with_raws
 
 
-def found_at(field: Field, record: bytes) -> str:
-    """Return where a record that has a field has it."""
-    whole = json.loads(record.decode("utf-8-sig", "replace"), strict=False)
-    return next(".".join(path) for path in field.paths if _at_path(whole, path) is not ABSENT)
+NOT_FAST: Final = (msgspec.MsgspecError, UnicodeDecodeError, AttributeError, UnfitError)
+"""What a fast decoder raises; `AttributeError` for a null that should hold further names."""
+
+
+def merged(field: Field, columns: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return one column from those of a field's places: in each row the first that is there."""
+    values = list(columns[0])
+    for column in columns[1:]:
+        if ABSENT not in values:
+            break
+        values = [b if a is ABSENT else a for a, b in zip(values, column, strict=True)]
+    if ABSENT in values:
+        values = [None if value is ABSENT else value for value in values]
+    if field.name == "id":
+        values = [str(value) if type(value) is int else value for value in values]
+    elif field.name == "year" and not field.kept:
+        values = [_year(value) for value in values]
+    return values
 
 
 def described(value: object) -> str:
@@ -117,12 +148,24 @@ def _ways(path: str) -> list[tuple[str, ...]]:
     return [(path,), parts] if len(parts) > 1 else [(path,)]
 
 
-def _at_first(field: Field, record: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
-    found = (_at_path(record, path) for path in field.paths)
-    return next((value for value in found if value is not ABSENT), ABSENT)
+def _object(record: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(record.decode("utf-8-sig"), strict=False)
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise UnfitError(f"not UTF-8: byte 0x{byte:02x} at place {error.start + 1:,}") from error
+    except json.JSONDecodeError as error:
+        if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+            raise UnfitError("cut off in mid-record") from error
+        raise UnfitError(f"not JSON: {error.msg} at character {error.pos + 1:,}") from error
+    except (RecursionError, ValueError) as error:
+        raise UnfitError(f"JSON that cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise UnfitError(f"{described(found)}, expected an object")
+    return found
 
 
-def _at_path(found: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
+def _at(found: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
     for name in path:
         found = found.get(name, ABSENT) if isinstance(found, dict) else ABSENT
     return found
@@ -148,8 +191,8 @@ def _value(field: Field, found: Any) -> Any:  # noqa: ANN401 - any JSON value
             fits, expected = isinstance(found, str), "a text"
     if not fits:
         raise UnfitError(f"{field.name!r} is {described(found)}, expected {expected}")
-    if field.name == "year" and not field.kept:
-        return _year(found)
+    if number and not field.raw:
+        return found
     return _text(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))
 
 
@@ -157,22 +200,22 @@ def _text(found: str) -> str:
     return found if found.isascii() else well_formed(found)
 
 
-def _year(found: float | str) -> int | None:
+def _year(found: float | str | None) -> int | None:
     try:
-        year = float(found)
+        year = float("nan" if found is None else found)
     except (ValueError, OverflowError):
         return None
     return int(year) if year.is_integer() and abs(year) < _LARGEST_YEAR else None
 
 
-def _plant(tree: dict[str, Any], path: Sequence[str], leaf: tuple[int, Field]) -> None:
+def _plant(tree: dict[str, Any], path: Sequence[str], field: Field) -> None:
     for name in path[:-1]:
         tree = tree.setdefault(name, {})
         if not isinstance(tree, dict):
             raise _SharedPlaceError
     if path[-1] in tree:
         raise _SharedPlaceError
-    tree[path[-1]] = leaf
+    tree[path[-1]] = field
 
 
 def _struct(tree: Mapping[str, Any]) -> type[msgspec.Struct]:
@@ -180,11 +223,12 @@ def _struct(tree: Mapping[str, Any]) -> type[msgspec.Struct]:
     members: list[tuple[str, Any, Any]] = []
     for number, branch in enumerate(tree.values()):
         if isinstance(branch, dict):
-            members.append((f"m{number}", _struct(branch) | None, None))
+            inside = _struct(branch)
+            members.append((f"m{number}", inside | None, inside()))
         else:
-            members.append((f"m{number}", *_leaf_type(branch[1])))
+            members.append((f"m{number}", *_leaf_type(branch)))
     names = {f"m{number}": name for number, name in enumerate(tree)}
-    return msgspec.defstruct("Record", members, rename=names, gc=False)
+    return msgspec.defstruct("Record", members, rename=names, gc=False, frozen=True)
 
 
 def _leaf_type(field: Field) -> tuple[Any, Any]:
@@ -194,68 +238,23 @@ def _leaf_type(field: Field) -> tuple[Any, Any]:
     return types.get(field.name, str) | None | msgspec.UnsetType, ABSENT
 
 
-def _getter(field: Field, tree: Mapping[str, Any]) -> Callable[[msgspec.Struct], Any]:
-    places = [_members(path, tree) for path in field.paths]
-    if field.raw:
-        return _raw_getter(field, places)
-    first = operator.attrgetter(places[0][0])
-    if len(places) == 1 and field.name not in ("id", "year"):
-        return first
-    number_text = {"id": _id, "year": _year_or_none}.get(field.name)
-
-    def get(record: msgspec.Struct) -> Any:  # noqa: ANN401 - a text or a number
-        found = first(record) if len(places[0]) == 1 else _follow(record, places[0])
-        if found is ABSENT:
-            for place in places[1:]:
-                found = _follow(record, place)
-                if found is not ABSENT:
-                    break
-        return number_text(found) if number_text else found
-
-    return get
-
-
-def _raw_getter(field: Field, places: Sequence[Sequence[str]]) -> Callable[[msgspec.Struct], Any]:
-    def get(record: msgspec.Struct) -> Any:  # noqa: ANN401 - a text, null or absent
-        for place in places:
-            found = _follow(record, place)
-            if found is not ABSENT and found is not _NO_RAW:
-                return _of_raw(field, bytes(found))
-        return ABSENT
-
-    return get
-
-
-def _of_raw(field: Field, raw: bytes) -> str | None:
-    if raw[:1] == b"{":
-        return raw.decode("utf-8")
-    if raw == b"null" or raw[:1] == b'"':
-        found: str | None = msgspec.json.decode(raw)
-        return found
-    if field.kept:
-        return raw.decode("utf-8")
-    raise UnfitError  # the slow way says what it is
-
-
-def _members(path: Sequence[str], tree: Mapping[str, Any]) -> list[str]:
+def _members(path: Sequence[str], tree: Mapping[str, Any]) -> str:
+    """Return the dotted members of a record that a path of names leads to."""
     members = []
     for name in path:
         members.append(f"m{list(tree).index(name)}")
         tree = tree[name]
-    return members
+    return ".".join(members)
 
 
-def _follow(record: Any, members: Sequence[str]) -> Any:  # noqa: ANN401 - a record or a leaf
-    for member in members:
-        if record is None:
-            return ABSENT
-        record = getattr(record, member)
-    return record
-
-
-def _id(found: Any) -> Any:  # noqa: ANN401 - a text, a number, null or absent
-    return str(found) if type(found) is int else found
-
-
-def _year_or_none(found: Any) -> Any:  # noqa: ANN401 - a text, a number, null or absent
-    return found if found is ABSENT or found is None else _year(found)
+def _of_raw(field: Field, raw: msgspec.Raw) -> Any:  # noqa: ANN401 - a text, null or absent
+    if raw is _NO_RAW:
+        return ABSENT
+    value = bytes(raw)
+    if value == b"null":
+        return None
+    if value[:1] == b'"':
+        return msgspec.json.decode(value)
+    if value[:1] == b"{" or field.kept:
+        return value.decode("utf-8")
+    raise UnfitError  # the slow way says what it is

@@ -1,11 +1,11 @@
 """JSON records: a line each (JSON Lines), or values that may span lines: an array, an object."""
 
+import codecs
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
 import polars as pl
 import pyarrow as pa
 
@@ -14,12 +14,14 @@ from scorer.frame.files import FrameFile
 from scorer.frame.readers.base import RECORDS_A_PIECE, Asked, Piece
 from scorer.frame.readers.json_fields import (
     ABSENT,
+    NOT_FAST,
     Field,
+    Row,
     UnfitError,
-    Values,
     fast,
     fields_of,
-    found_at,
+    merged,
+    places_of,
     slow,
 )
 from scorer.frame.readers.json_values import values
@@ -50,8 +52,9 @@ def read_values(file: FrameFile, compression: str | None, asked: Asked) -> Itera
 def _pieces(records: Iterable[Record], name: str, asked: Asked) -> Iterator[Piece]:
     reading = _Reading(name, asked)
     records = iter(records)
-    given = more = False
-    while more or not given:
+    given = False
+    more = True
+    while more:
         rows, more = reading.some(records)
         # A file without works gives one empty piece.
         if rows or not (more or given):
@@ -66,52 +69,57 @@ class _Reading:
         self._name = name
         self._asked = asked
         self._fields = fields_of(asked.wanted, asked.mapping, asked.keep)
-        self._id_at = asked.wanted.index("id")
-        self._take = _taker(self._fields)
-        self._paths: dict[int, str] = {}
+        self._places = places_of(self._fields)
+        self._take = fast(self._places) or self._slow
+        self._found: dict[Field, str] = {}
         self._checked = False
 
-    def some(self, records: Iterator[Record]) -> tuple[list[Values], bool]:
-        """Read on, for one piece: the fields of the sound records, and whether more may follow."""
-        rows: list[Values] = []
+    def some(self, records: Iterator[Record]) -> tuple[list[Row], bool]:
+        """Read on, for one piece: the rows of the sound records, and whether more may follow."""
+        rows: list[Row] = []
+        without_id: list[Row] = []
         faults: list[tuple[int | str, str, bytes]] = []
         first: list[bytes] = []
-        missing = [at for at in range(len(self._fields)) if at not in self._paths]
+        ids = [at for at, place in enumerate(self._places) if place.field is self._id]
+        id_at, other_ids = ids[0], ids[1:]
         count = 0
         for place, record in itertools.islice(records, RECORDS_A_PIECE):
             count += 1
             try:
-                row = self._take(record)
+                row = self._row(record)
             except UnfitError as error:
-                if record.strip():
+                if record.removeprefix(codecs.BOM_UTF8).strip():
                     faults.append((place, str(error), record))
                 continue
-            if len(first) < _SHOWN and not self._checked:
+            if count <= _SHOWN:
                 first.append(record)
-            for at in missing:
-                if row[at] is not ABSENT:
-                    self._paths[at] = found_at(self._fields[at], record)
-                    missing = [other for other in missing if other != at]
-            if row[self._id_at]:
+            if row[id_at] or row[id_at] == 0 or any(row[at] for at in other_ids):
                 rows.append(row)
             else:
-                faults.append((place, f"no {self._id_name()!r}, every work needs one", record))
+                without_id.append(row)
+                faults.append((place, self._no_id(), record))
+        self._note_found([*rows, *without_id])
         self._check(first)
         self._tell(faults)
         return rows, count == RECORDS_A_PIECE
 
-    def piece(self, rows: Sequence[Values]) -> Piece:
+    def piece(self, rows: Sequence[Row]) -> Piece:
         """Return records as columns, those that have been found."""
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self._fields)
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self._places)
         works: dict[str, pl.Series] = {}
         kept: dict[str, pl.Series] = {}
         paths: dict[str, str] = {}
-        for at, field in enumerate(self._fields):
-            if field.kept:
-                kept[field.name] = _series(field, columns[at])
-            elif at in self._paths or field.name in REQUIRED:
-                works[field.name] = _series(field, columns[at])
-                paths[field.name] = self._paths.get(at, ".".join(field.paths[0]))
+        for field in self._fields:
+            if field in self._found or field.kept or field.name in REQUIRED:
+                values = merged(
+                    field,
+                    [columns[at] for at, one in enumerate(self._places) if one.field is field],
+                )
+                kind = pl.Int32 if field.name == "year" and not field.kept else pl.String
+                target = kept if field.kept else works
+                target[field.name] = pl.Series(field.name, values, dtype=kind)
+                if not field.kept:
+                    paths[field.name] = self._found.get(field, ".".join(field.paths[0]))
         own_names = Columns({name: name for name in works}, ())
         return Piece(
             conform(pl.DataFrame(works), own_names, pa.schema([])),
@@ -119,8 +127,29 @@ class _Reading:
             paths,
         )
 
-    def _id_name(self) -> str:
-        return self._asked.mapping.get("id", "id")
+    @property
+    def _id(self) -> Field:
+        return self._fields[self._asked.wanted.index("id")]
+
+    def _no_id(self) -> str:
+        return f"no {self._asked.mapping.get('id', 'id')!r}, every work needs one"
+
+    def _row(self, record: bytes) -> Row:
+        try:
+            return self._take(record)
+        except NOT_FAST:
+            return self._slow(record)
+
+    def _slow(self, record: bytes) -> Row:
+        return slow(record, self._fields)
+
+    def _note_found(self, rows: Sequence[Row]) -> None:
+        """Take note of the places at which fields are found for the first time."""
+        if len(self._found) == len(self._fields):
+            return
+        for at, place in enumerate(self._places):
+            if place.field not in self._found and any(row[at] is not ABSENT for row in rows):
+                self._found[place.field] = ".".join(place.path)
 
     def _check(self, first: Sequence[bytes]) -> None:
         """Raise, after the first records, for a column that is needed and that none of them has."""
@@ -129,8 +158,8 @@ class _Reading:
         self._checked = True
         needed = {*REQUIRED, *self._asked.mapping}
         if any(
-            at not in self._paths and (field.kept or field.name in needed)
-            for at, field in enumerate(self._fields)
+            field not in self._found and (field.kept or field.name in needed)
+            for field in self._fields
         ):
             asked = self._asked
             resolve(
@@ -146,27 +175,6 @@ class _Reading:
         for place, reason, record in faults:
             where = place if isinstance(place, str) else f"line {place:,}"
             self._asked.bad.found(self._name, where, reason, record.decode("utf-8", "replace"))
-
-
-def _taker(fields: Sequence[Field]) -> Callable[[bytes], Values]:
-    quick = fast(fields)
-    if quick is None:
-        return lambda record: slow(record, fields)
-
-    def take(record: bytes) -> Values:
-        try:
-            return quick(record)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, UnfitError):
-            return slow(record, fields)
-
-    return take
-
-
-def _series(field: Field, column: Sequence[Any]) -> pl.Series:
-    if ABSENT in column:
-        column = [None if value is ABSENT else value for value in column]
-    kind = pl.Int32 if field.name == "year" and not field.kept else pl.String
-    return pl.Series(field.name, column, dtype=kind)
 
 
 def _schema(records: Sequence[bytes]) -> pa.Schema:

@@ -7,7 +7,7 @@ from typing import Final
 
 from scorer.errors import InputError
 from scorer.frame.files import FrameFile
-from scorer.frame.readers.dialect import DELIMITERS, dialect
+from scorer.frame.readers.dialect import CONTROLS, DELIMITERS, dialect
 from scorer.frame.readers.streams import COMPRESSIONS, opened
 
 LABELS: Final = {
@@ -40,7 +40,6 @@ _OTHERS: Final = {
 }
 _MARKUP: Final = re.compile(r"<(!doctype|html|\?xml)", re.IGNORECASE)
 # Text has one control character in many; of random bytes, one in nine is one.
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x19\x1c-\x1f]")
 _RUBBISH_SHARE: Final = 0.05
 
 _WORK: Final = re.compile(r'"id"\s*:\s*"https?://openalex\.org/W\d')
@@ -146,13 +145,17 @@ def _text(name: str, head: bytes, packed: str) -> tuple[str, str]:
             f"{name}: holds HTML or XML{packed}, perhaps the page of a download that failed.\n"
             f"Formats read: {FORMATS}."
         )
-    if len(_CONTROLS.findall(text)) > _RUBBISH_SHARE * len(text):
-        raise InputError(f"{name}: binary data of no known format.\nFormats read: {FORMATS}.")
     kind = _json(text) or _tagged(text)
+    if kind and head.startswith(_UTF16):
+        raise InputError(
+            f"{name}: holds {LABELS[kind]} in UTF-16. Save it as UTF-8.\nFormats read: {FORMATS}."
+        )
     if kind is None:
         found = dialect(text)
         if found.clear:
             return "csv", DELIMITERS.get(found.delimiter, LABELS["csv"])
+        if len(CONTROLS.findall(text)) > _RUBBISH_SHARE * len(text):
+            raise InputError(f"{name}: binary data of no known format.\nFormats read: {FORMATS}.")
         named = [kind for kind in by_name(name)[0] if kind not in ("parquet", "arrow")]
         kind = named[0] if named else "csv"
     return kind, LABELS[kind]
