@@ -35,6 +35,22 @@ _LANGUAGES: Final = dict(
     zip(_LANGUAGE_CODES.split()[::2], _LANGUAGE_CODES.split()[1::2], strict=True)
 )
 
+# Types as RIS, BibTeX and PubMed name them, as OpenAlex's words for them. Any other stays as it is.
+_TYPES: Final = {
+    **dict.fromkeys(("jour", "ejour", "mgzn", "news", "journal article", "article"), "article"),
+    **dict.fromkeys(("conf", "cpaper", "inproceedings", "conference"), "article"),
+    **dict.fromkeys(("chap", "echap", "incollection", "inbook"), "book-chapter"),
+    **dict.fromkeys(("book", "ebook", "booklet"), "book"),
+    **dict.fromkeys(("thes", "phdthesis", "mastersthesis", "thesis"), "dissertation"),
+    **dict.fromkeys(("rprt", "techreport", "report"), "report"),
+    **dict.fromkeys(("data", "dataset"), "dataset"),
+    **dict.fromkeys(("review", "systematic review"), "review"),
+    "editorial": "editorial",
+    "letter": "letter",
+    "published erratum": "erratum",
+    "preprint": "preprint",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -155,10 +171,11 @@ def _kept(fields: Fields, name: str) -> str | None:
 
 
 def _plain(name: str, value: str | None) -> str | None:
-    """Return the year in a date such as `2018/02/13/` or `2020 Jan-Feb`, a language's code."""
+    """Return the year in a date such as `2018/02/13/`, OpenAlex's words for languages and types."""
     if value is None:
         return None
     if name == "year":
         found = _YEAR.search(value)
         return found[1] if found else None
-    return _LANGUAGES.get(value.lower(), value) if name == "lang" else value
+    known = {"lang": _LANGUAGES, "type": _TYPES}.get(name, {})
+    return known.get(value.lower(), value)

@@ -78,7 +78,7 @@ def test_ris(tmp_path: Path) -> None:
     piece = read("ris", RIS, tmp_path / "x.ris", keep=("AU", "DO"), bad=BadRecords("skip"))
     assert piece.works.columns == ["id", "title", "abstract", "venue", "lang", "type", "year"]
     assert row(piece, 0) == [
-        *("10.1/X", "A title that goes on", "Line one line two", "Nature", "en", "JOUR", 2018)
+        *("10.1/X", "A title that goes on", "Line one line two", "Nature", "en", "article", 2018)
     ]
     assert row(piece, 1)[:2] == ["7", "Lacks its end"]
     assert piece.kept.row(0) == ('["A, B", "C, D"]', "https://doi.org/10.1/X")
@@ -102,7 +102,7 @@ def test_medline(tmp_path: Path) -> None:
     piece = read("medline", MEDLINE, tmp_path / "x.nbib", keep=("PT",))
     assert row(piece, 0) == [
         *("29456894", "The state of OA: a large-scale analysis of things."),
-        *("BACKGROUND: x - y RESULTS: z", "PeerJ", "en", "Journal Article", 2018),
+        *("BACKGROUND: x - y RESULTS: z", "PeerJ", "en", "article", 2018),
     ]
     assert row(piece, 1)[:2] == ["2", "Second"]
     assert piece.kept["PT"].to_list() == ['["Journal Article", "Review"]', None]
