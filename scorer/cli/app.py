@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import call, fetch, gate, models, run, thresholds, train, verify
+from scorer.cli import call, convert, fetch, gate, inspect, models, run, thresholds, train, verify
 from scorer.errors import ScorerError
 
 _DEBUG = "SCORER_DEBUG"
@@ -53,6 +53,8 @@ def options(
 
 
 run.register(app)
+convert.register(app)
+inspect.register(app)
 call.register(app)
 thresholds.register(app)
 verify.register(app)

@@ -1,0 +1,61 @@
+"""`scorer inspect`: what is there, before it is scored."""
+
+from typing import Annotated
+
+import typer
+
+from scorer.cli.options import Json, Model, Quiet, pairs
+from scorer.errors import INTERRUPTED
+from scorer.student import DEFAULT_MODEL
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: scorer inspect works.csv.gz --map title=Titre")(inspect)
+
+
+def inspect(
+    frame: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKS",
+            help="A file, a folder or a pattern; Parquet, Arrow, CSV, JSON Lines, OpenAlex, RIS, "
+            "BibTeX or MEDLINE.",
+        ),
+    ],
+    model: Model = DEFAULT_MODEL,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="NAME=COLUMN", help="Where a column has another name; repeatable."
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Look at the first N works only.")
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Show what works there are: columns, languages, years, odd titles and ids, time to score.
+
+    Reads any format that scorer run reads, writes nothing, and skips records that it cannot read.
+    """
+    mapped = pairs(mapping or [], "--map")
+    import dataclasses
+    import json as json_text
+
+    from scorer.cli.survey import show
+    from scorer.cli.tables import shown_progress
+    from scorer.engine.survey import SurveyRequest, survey
+
+    request = SurveyRequest(frame=frame, model=model, mapping=mapped, limit=limit)
+    try:
+        with shown_progress("looking", quiet=quiet) as progress:
+            found = survey(request, progress)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if json:
+        typer.echo(json_text.dumps(dataclasses.asdict(found), indent=2, ensure_ascii=False))
+    else:
+        show(found)

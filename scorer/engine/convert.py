@@ -1,0 +1,99 @@
+"""`scorer convert`: from works in any format to a clean frame, once."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scorer.engine.conversion import Conversion, ConvertRequest
+from scorer.engine.files import told
+from scorer.engine.framefile import FrameFile
+from scorer.engine.progress import Progress, Silence
+from scorer.errors import InputError
+from scorer.frame.frame import Frame, changed
+from scorer.frame.readers.sniff import LABELS
+
+__all__ = ["ConvertReport", "ConvertRequest", "convert"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertReport:
+    """What was read and written, and what was left out for which reason."""
+
+    frame: str
+    format: str
+    files: int
+    output: str
+    size: int
+    """Of the output, in bytes."""
+    read: int
+    """Works; bad records are not among them."""
+    written: int
+    dropped: Mapping[str, int]
+    """Reason -> works; a work counts for the first of its reasons."""
+    deleted: int
+    """Works that OpenAlex deleted, among those read."""
+    merged_away: int | None
+    """Works that OpenAlex merged into others; None where no list of them was given."""
+    bad_records: int
+    columns: Mapping[str, str]
+    """Contract column -> where it was found."""
+    kept: tuple[str, ...]
+    notes: tuple[str, ...]
+    seconds: float
+
+
+def convert(request: ConvertRequest, progress: Progress | None = None) -> ConvertReport:
+    """Write a clean frame; return what was left out. Raises `ScorerError` of the kind that fits."""
+    progress = progress or Silence()
+    began = time.perf_counter()
+    job = Conversion.prepare(request)
+    output = request.output_path()
+    if job.source.note:
+        progress.note(job.source.note)
+    with _folder_beside(output) as folder:
+        frame = job.read(folder, progress)
+        job.check(frame)
+        selection = job.selection(frame, folder)
+        columns = job.columns(frame)
+        with FrameFile(output, folder, job.kept_schema(frame, columns)) as file:
+            written = job.write(frame, columns, selection, file, progress)
+            _check_unchanged(frame)
+            size = file.publish()
+        job.put_aside(folder, frame, progress)
+    return ConvertReport(
+        frame=str(request.frame),
+        format=LABELS[job.source.kind],
+        files=len(job.source.found),
+        output=str(output),
+        size=size,
+        read=job.works(frame),
+        written=written,
+        dropped=selection.dropped,
+        deleted=selection.deleted,
+        merged_away=None if selection.merged is None else selection.merged_away,
+        bad_records=frame.skipped,
+        columns=dict(frame.columns),
+        kept=job.kept(columns),
+        notes=(job.source.note,) if job.source.note else (),
+        seconds=round(time.perf_counter() - began, 3),
+    )
+
+
+@contextmanager
+def _folder_beside(output: Path) -> Iterator[Path]:
+    """Yield a folder for what is in the making, on the output's disk; it is removed at the end."""
+    with told(output):
+        folder = tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent)
+    with folder as name:
+        yield Path(name)
+
+
+def _check_unchanged(frame: Frame) -> None:
+    if (other := changed(frame.files)) is not None:
+        raise InputError(
+            f"{other.name}: changed while it was read; no output was written.\n"
+            "Give the command again when the file is finished."
+        )
