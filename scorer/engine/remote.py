@@ -6,6 +6,8 @@ run, or an interrupted upload, goes on when the same command is given again from
 
 import hashlib
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -69,6 +71,23 @@ class Destination:
         mark = hashlib.sha256(address.url.encode()).hexdigest()[:8]
         return cls(Path(f"{name}.staged-{mark}", name), address.url)
 
+    @contextmanager
+    def staged(self, *, overwrite: bool) -> Iterator[None]:
+        """Prepare, and clear after a block that ends with `send`.
+
+        After a failure what is staged stays, for the same command to go on from; an empty folder
+        goes.
+        """
+        self.prepare(overwrite=overwrite)
+        try:
+            yield
+        except BaseException:
+            if self.url is not None:
+                with suppress(OSError):
+                    self.local.parent.rmdir()
+            raise
+        self.clear()
+
     def prepare(self, *, overwrite: bool) -> None:
         """Make the staging folder; raise `OutputError` where the output may not be written.
 
@@ -104,9 +123,19 @@ class Destination:
         upload(manifest_path(self.local), beside)
 
     def clear(self) -> None:
-        """Remove the staging folder, after `send`."""
-        if self.url is not None:
-            shutil.rmtree(self.local.parent, ignore_errors=True)
+        """Remove the staging folder, after `send`; what else lies beside the output moves out.
+
+        For instance the records that could not be read: they are for the user, not for the store.
+        """
+        if self.url is None:
+            return
+        staging = self.local.parent
+        sent = (self.local.name, manifest_path(self.local).name)
+        with suppress(OSError):
+            for path in staging.iterdir():
+                if path.is_file() and path.name not in sent:
+                    path.replace(staging.parent / path.name)
+            shutil.rmtree(staging)
 
     def _check_absent(self, url: str) -> None:
         ours = self.local.is_file() and manifest_path(self.local).is_file()

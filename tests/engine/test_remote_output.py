@@ -242,6 +242,33 @@ def test_what_is_staged_goes_only_when_asked(s3: S3, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_failure_keeps_what_is_staged_and_no_empty_folder(s3: S3, tmp_path: Path) -> None:
+    destination = Destination.of(OUT)
+    with pytest.raises(ZeroDivisionError), destination.staged(overwrite=False):
+        assert destination.local.parent.is_dir()
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ZeroDivisionError), destination.staged(overwrite=False):
+        destination.local.write_text("begun")
+        raise ZeroDivisionError
+    assert destination.local.read_text() == "begun"
+    with destination.staged(overwrite=False):
+        manifest_path(destination.local).write_text("manifest")
+        destination.send()
+    assert list(tmp_path.iterdir()) == []
+    assert s3.get("out/scored.parquet") == b"begun"
+
+
+def test_what_else_lies_beside_a_staged_output_stays_with_the_user(s3: S3, tmp_path: Path) -> None:
+    destination = staged()
+    aside = destination.local.with_name("scored.parquet.skipped.tsv")
+    aside.write_text("a bad record")
+    destination.send()
+    destination.clear()
+    assert [path.name for path in tmp_path.iterdir()] == [aside.name]
+    assert (tmp_path / aside.name).read_text() == "a bad record"
+
+
 def test_an_upload_cut_off_before_its_manifest_may_go_on(s3: S3) -> None:
     destination = staged()
     s3.put("out/scored.parquet", b"scored")

@@ -1,7 +1,7 @@
 """A bucket of S3, Google Cloud Storage or Azure: looking, listing, reading ranges, writing.
 
-obstore was chosen over fsspec with s3fs, gcsfs and adlfs: one wheel without dependencies instead of
-some forty packages, and its retries go on in the middle of an answer.
+obstore was chosen over fsspec with s3fs, gcsfs and adlfs: one wheel without dependencies instead
+of 55 packages, and its retries go on in the middle of an answer.
 """
 
 from collections.abc import Iterator
