@@ -55,7 +55,8 @@ def _batches(
             stream.read(_PADDED)
         try:
             reader = pa.ipc.open_stream(stream, options=options)
-        except (pa.ArrowException, OSError) as error:
+            str(reader.schema)  # every name in it is decoded here, or fails
+        except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
             raise _damaged(file.name, "its schema cannot be read", error) from error
         with reader:
             yield reader
@@ -70,7 +71,8 @@ def _in_pieces(reader: pa.RecordBatchStreamReader, name: str) -> Iterator[pa.Tab
             batch = reader.read_next_batch()
         except StopIteration:
             break
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, MemoryError) as error:
+            # Damage in a length asks for more memory than there is.
             raise _damaged(name, f"near row {before:,}", error) from error
         before += batch.num_rows
         while batch.num_rows:

@@ -4,14 +4,15 @@ import codecs
 import csv
 import io
 import itertools
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from operator import itemgetter
+from typing import Final, Protocol
 
 import polars as pl
 import pyarrow as pa
 
+from scorer.errors import InputError
 from scorer.frame.contract import Columns, conform, resolve
 from scorer.frame.files import FrameFile
 from scorer.frame.readers.base import RECORDS_A_PIECE, Asked, Piece
@@ -30,7 +31,17 @@ _LONGEST_CELL: Final = 1 << 24
 # Fed after the last line: it comes out as a row of its own, unless a quote is still open.
 _END: Final = "\0end of the file\0"
 
-Row = tuple[int, Sequence[str]]  # the number of its first line, its cells
+Row = list[str]
+
+
+class _Rows(Protocol):
+    """A reader of the `csv` module."""
+
+    line_num: int
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+    def __next__(self) -> Row: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +65,17 @@ def read(file: FrameFile, compression: str | None, asked: Asked) -> Iterator[Pie
         found = dialect(stream.read(_HEAD).decode(encoding, "replace"))
     with opened(file, compression) as stream:
         lines = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
-        rows = _rows(lines, found.delimiter, file.name, asked)
-        header = next(itertools.islice(rows, int(found.said), None), (0, []))[1]
-        table = _table(header, file.name, asked)
-        sound = _sound(rows, table, file.name, asked)
-        empty = True
-        while batch := list(itertools.islice(sound, RECORDS_A_PIECE)):
-            yield _piece(batch, table, (note,) if note and empty else ())
-            empty = False
-        if empty:
-            yield _piece([], table, (note,) if note else ())
+        csv.field_size_limit(_LONGEST_CELL)
+        reader = csv.reader(itertools.chain(lines, [_END]), delimiter=found.delimiter)
+        table = _table(_header(reader, file.name, said=found.said), file.name, asked)
+        notes = (note,) if note else ()
+        given = False
+        for before, rows in _batches(reader, file.name, asked):
+            if sound := _sound(rows, before, table, file.name, asked):
+                yield _piece(sound, table, () if given else notes)
+                given = True
+        if not given:
+            yield _piece([], table, notes)
 
 
 def _encoding(file: FrameFile, compression: str | None) -> tuple[str, str | None]:
@@ -87,32 +99,41 @@ def _encoding(file: FrameFile, compression: str | None) -> tuple[str, str | None
     return "utf-8", None
 
 
-def _rows(lines: Iterable[str], delimiter: str, name: str, asked: Asked) -> Iterator[Row]:
-    """Yield the rows that are not blank, each with the number of its first line."""
-    csv.field_size_limit(min(_LONGEST_CELL, sys.maxsize))
-    reader = csv.reader(itertools.chain(lines, [_END]), delimiter=delimiter)
-    before = 0
+def _header(reader: _Rows, name: str, *, said: bool) -> list[str]:
+    try:
+        rows = itertools.islice(filter(None, reader), int(said), None)
+        header = next(rows, [])
+    except csv.Error:
+        header = [_END, _END]
+    if len(header) > 1 and header[-1].endswith(_END):
+        raise InputError(f"{name}: the header has a quote that is not closed.\nMend the file.")
+    return [] if header == [_END] else header
+
+
+def _batches(reader: _Rows, name: str, asked: Asked) -> Iterator[tuple[int, list[Row]]]:
+    """Yield rows, and the number of the line before the first of them."""
     while True:
+        before = reader.line_num
+        rows: list[Row] = []
+        endless = False
         try:
-            for row in reader:
-                if row:
-                    if row[-1].endswith(_END):
-                        if len(row) > 1 or row[0] != _END:
-                            _unclosed(row, before + 1, name, asked, delimiter)
-                        return
-                    yield before + 1, row
-                before = reader.line_num
+            rows.extend(itertools.islice(reader, RECORDS_A_PIECE))
+        except csv.Error:  # what came before it is in the list
+            endless = True
+        last = rows.pop() if rows and rows[-1] and rows[-1][-1].endswith(_END) else None
+        yield before, rows
+        if endless or (last is not None and last != [_END]):
+            where = f"line {before + sum(map(_lines, rows)) + 1:,}"
+            content = "\t".join(last or ()).removesuffix(_END)
+            asked.bad.found(name, where, "cut off: a quote is not closed", content)
+        if last is not None or not (rows or endless):
             return
-        except csv.Error:
-            asked.bad.found(
-                name, f"line {before + 1:,}", "a cell without end: its quote is not closed", ""
-            )
-            before = reader.line_num
 
 
-def _unclosed(row: list[str], line: int, name: str, asked: Asked, delimiter: str) -> None:
-    content = delimiter.join(row).removesuffix(_END)
-    asked.bad.found(name, f"line {line:,}", "cut off: a quote is not closed", content)
+def _lines(row: Row) -> int:
+    """Return over how many lines a row goes, as Python counts them."""
+    text = "".join(row)
+    return 1 + text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 def _table(header: Sequence[str], name: str, asked: Asked) -> _Table:
@@ -123,37 +144,49 @@ def _table(header: Sequence[str], name: str, asked: Asked) -> _Table:
     return _Table(len(names), columns, {one: place for place, one in enumerate(names)})
 
 
-def _sound(rows: Iterable[Row], table: _Table, name: str, asked: Asked) -> Iterator[Sequence[str]]:
-    """Yield the rows that are as wide as the header and have an id."""
+def _sound(rows: list[Row], before: int, table: _Table, name: str, asked: Asked) -> list[Row]:
+    """Return the rows that are as wide as the header and have an id."""
     width, place = table.width, table.places[table.columns.paths["id"]]
-    for line, row in rows:
-        if len(row) == width and row[place].strip():
-            yield row
-        elif len(row) > width and not any(row[width:]) and row[place].strip():
-            yield row[:width]  # programs that end each line with a delimiter
-        else:
+    if set(map(len, rows)) == {width} and all(map(str.strip, map(itemgetter(place), rows))):
+        return rows
+    sound = []
+    for row in rows:
+        line, before = before + 1, before + _lines(row)
+        # Some programs end each line with a delimiter: empty cells too many are no fault.
+        fits = len(row) == width or (len(row) > width and not any(row[width:]))
+        if fits and row[place].strip():
+            sound.append(row)
+        elif row:
+            id_name = table.columns.paths["id"]
             reason = (
-                f"column {table.columns.paths['id']!r} is empty, every work needs an id"
-                if len(row) == width
+                f"column {id_name!r} is empty, every work needs an id"
+                if fits
                 else f"cells: {len(row)}, the header has {width}"
             )
             asked.bad.found(name, f"line {line:,}", reason, "\t".join(row))
+    return sound
 
 
-def _piece(rows: list[Sequence[str]], table: _Table, notes: tuple[str, ...]) -> Piece:
+def _piece(rows: list[Row], table: _Table, notes: tuple[str, ...]) -> Piece:
     paths = table.columns.paths
-
-    def cells(path: str) -> pl.Series:
-        place = table.places[path]
-        texts = pl.Series(path, [row[place] for row in rows], dtype=pl.String)
-        return texts.set(texts.str.strip_chars() == "", None)
-
-    works = pl.DataFrame({name: cells(path) for name, path in paths.items()})
+    works = _texts(rows, {name: table.places[path] for name, path in paths.items()})
     if "year" in works.columns:
         number = pl.col("year").str.strip_chars().cast(pl.Float64, strict=False)
         works = works.with_columns(number)
     own_names = Columns({name: name for name in paths}, ())
     works = conform(works, own_names, pa.schema([]))
-    kept = [cells(name) for name in table.columns.kept]
-    beside = pl.DataFrame(kept) if kept else pl.DataFrame(height=len(rows))
-    return Piece(works, beside, paths, notes)
+    kept = _texts(rows, {name: table.places[name] for name in table.columns.kept})
+    return Piece(works, kept, paths, notes)
+
+
+def _texts(rows: list[Row], places: dict[str, int]) -> pl.DataFrame:
+    """Return cells as columns; what is empty, or white space alone, is null."""
+    if not places:
+        return pl.DataFrame(height=len(rows))
+    frame = pl.DataFrame(
+        [
+            pl.Series(name, list(map(itemgetter(place), rows)), dtype=pl.String)
+            for name, place in places.items()
+        ]
+    )
+    return frame.with_columns(pl.when(pl.all().str.contains(r"\S")).then(pl.all()))

@@ -135,6 +135,12 @@ def test_a_damaged_stream_is_told_near_its_row(tmp_path: Path) -> None:
     assert refusal(path).startswith("x.arrows: damaged Arrow data, its schema cannot be read (")
 
 
+def test_a_name_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+    path = stream(tmp_path / "x.arrows", TABLE)
+    path.write_bytes(path.read_bytes().replace(b"note", b"n\xbfte"))
+    assert refusal(path).startswith("x.arrows: damaged Arrow data, its schema cannot be read (")
+
+
 def test_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
     latin = b"caf\xe9"
     offsets = pa.py_buffer((0).to_bytes(4, "little") + len(latin).to_bytes(4, "little"))

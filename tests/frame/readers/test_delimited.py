@@ -153,8 +153,23 @@ def test_a_cell_without_end_does_not_fill_the_memory(
     path = file(HEAD + '1,"a\n' + "2,b\n" * 300)
     bad = skipping(tmp_path)
     found = works(path, bad=bad)["id"]
-    assert aside(path) == [["line 2", "a cell without end: its quote is not closed", ""]]
+    assert aside(path) == [["line 2", "cut off: a quote is not closed", ""]]
     assert set(found) == {"2"}
+
+
+def test_a_header_whose_quote_is_never_closed_is_told(file) -> None:
+    assert refusal(file('id,"title\n1,a\n')) == (
+        "x.csv: the header has a quote that is not closed.\nMend the file."
+    )
+
+
+def test_lines_are_counted_through_pieces_blank_lines_and_line_breaks_in_cells(
+    file, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "RECORDS_A_PIECE", 3)
+    rows = ['1,"a\r\nb"', "", '2,"c\rd\n\n"', "3,d", "", "4,e", "5,f", "6"]
+    path = file(HEAD + "\n".join(rows))
+    assert refusal(path).startswith("x.csv: line 13: cells: 1, the header has 2.\n")
 
 
 def test_very_long_cells_and_nul_bytes_are_read(file) -> None:
