@@ -107,6 +107,8 @@ def convert(
     import dataclasses
     import json as json_text
 
+    import pyarrow as pa
+
     from scorer.cli.tables import shown_progress
     from scorer.engine.convert import ConvertRequest
     from scorer.engine.convert import convert as convert_frame
@@ -127,6 +129,7 @@ def convert(
         on_bad_record=on_bad_line.value,
         overwrite=overwrite,
     )
+    pa.set_memory_pool(pa.system_memory_pool())  # it peaks lower, see scorer run
     try:
         with shown_progress("converting", quiet=quiet) as progress:
             report = convert_frame(request, progress)

@@ -44,11 +44,14 @@ def inspect(
     import dataclasses
     import json as json_text
 
+    import pyarrow as pa
+
     from scorer.cli.survey import show
     from scorer.cli.tables import shown_progress
     from scorer.engine.survey import SurveyRequest, survey
 
     request = SurveyRequest(frame=frame, model=model, mapping=mapped, limit=limit)
+    pa.set_memory_pool(pa.system_memory_pool())  # it peaks lower, see scorer run
     try:
         with shown_progress("looking", quiet=quiet) as progress:
             found = survey(request, progress)
