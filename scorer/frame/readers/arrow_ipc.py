@@ -55,7 +55,7 @@ def _batches(
             stream.read(_PADDED)
         try:
             reader = pa.ipc.open_stream(stream, options=options)
-            str(reader.schema)  # every name in it is decoded here, or fails
+            _ = reader.schema.names  # decoded here, or never
         except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
             raise _damaged(file.name, "its schema cannot be read", error) from error
         with reader:

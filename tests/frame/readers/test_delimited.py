@@ -215,7 +215,8 @@ def test_a_large_file_comes_in_pieces(file) -> None:
     assert [piece.works.height for piece in pieces(path)] == [16_384, 16_384, 7_232]
 
 
-cells = st.text(st.characters(codec="utf-8"), max_size=12)
+# Of the four separators, Python and Polars disagree whether they are white space.
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\x1c\x1d\x1e\x1f"), max_size=12)
 
 
 @settings(
