@@ -25,13 +25,12 @@ from scorer.frame.contract import NATIVE_NAMES, text
 from scorer.frame.files import LocalFile
 from scorer.frame.found import FoundFile, find_files
 from scorer.frame.frame import Frame
-from scorer.frame.ids import check_ids
 from scorer.frame.lookup import IdLookup
 from scorer.frame.parquet import Batch
 from scorer.frame.readers.base import BadRecords
 from scorer.frame.readers.openalex_gone import merged_away
 from scorer.frame.readers.sniff import by_name, sniff
-from scorer.frame.repeated import check_no_null, surplus_rows
+from scorer.frame.repeated import check_no_null, check_none_repeated, surplus_rows
 from scorer.frame.selection import Selection
 from scorer.frame.source import PARQUET, SPOOL_FILE, FrameSource
 from scorer.frame.where import Where
@@ -253,13 +252,10 @@ class Conversion:
         def read() -> Iterator[pl.Series]:
             return frame.ids(request.limit)
 
-        def there() -> Iterator[pl.Series]:
-            return (ids.drop_nulls() for ids in read())
-
         if not request.drop_null_ids:
-            check_no_null(read, name)
+            check_no_null(read, name, ": --drop-null-ids")
         if request.on_duplicate == "error":
-            check_ids(there, rows, name)
+            check_none_repeated(read, rows, name, ": --on-duplicate first or last")
             return np.empty(0, np.int64)
         dated = self._dated(folder) if request.on_duplicate == "last" else None
         dates = partial(_dates, dated, request.limit) if dated is not None else None

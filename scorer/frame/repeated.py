@@ -20,14 +20,30 @@ Ids = Callable[[], Iterable[pl.Series]]
 """Gives the ids of a frame anew at each call, in batches of String."""
 
 
-def check_no_null(read: Ids, where: str) -> None:
-    """Raise `InputError` where an id is null, with the count and the first five rows."""
+def check_no_null(read: Ids, where: str, remedy: str) -> None:
+    """Raise `InputError` where an id is null, with the count and the first five rows.
+
+    `remedy`: what else can be done about it.
+    """
     count, rows = null_ids(read)
     if count:
         shown = ", ".join(str(row) for row in rows)
         raise InputError(
             f"{where}: null ids: {count:,}, first in rows {shown} (counted from 0).\n"
-            "Every work needs an id: give these rows one, or leave them out."
+            f"Every work needs an id: give these rows one, or leave them out{remedy}."
+        )
+
+
+def check_none_repeated(read: Ids, rows: int, where: str, remedy: str) -> None:
+    """Raise `InputError` where an id occurs more than once, with the count and the first five."""
+    repeated = repeated_ids(read, rows)
+    if repeated.height:
+        shown = repeated.head(_SHOWN).iter_rows()
+        first = ", ".join(f"{work} ({count} times)" for work, count in shown)
+        raise InputError(
+            f"{where}: ids that occur more than once: {repeated.height:,}, first: {first}.\n"
+            "Keep one row a work (ids that differ only in the OpenAlex URL prefix are the same)"
+            f"{remedy}."
         )
 
 

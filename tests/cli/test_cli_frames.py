@@ -54,7 +54,8 @@ def test_convert_refuses_with_its_exit_code(scorer: Scorer, works: Path, tmp_pat
     assert (ended.code, ended.err) == (
         3,
         "Error: works.csv: ids that occur more than once: 1, first: W1 (2 times).\n"
-        "Keep one row a work (ids that differ only in the OpenAlex URL prefix are the same).\n",
+        "Keep one row a work (ids that differ only in the OpenAlex URL prefix are the same): "
+        "--on-duplicate first or last.\n",
     )
     assert scorer("convert", works, "-o", output, "--where", "year >").code == 2
     assert scorer("convert", works, "-o", tmp_path / "none" / "frame.parquet").code == 6

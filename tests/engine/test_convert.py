@@ -134,7 +134,8 @@ def test_ids_that_differ_in_the_prefix_alone_are_the_same(converted: Convert, ou
     works = {"id": ["W1", "https://openalex.org/W1"], "title": ["a", "b"]}
     assert refusal(InputError, converted, works) == (
         "works.parquet: ids that occur more than once: 1, first: W1 (2 times).\n"
-        "Keep one row a work (ids that differ only in the OpenAlex URL prefix are the same)."
+        "Keep one row a work (ids that differ only in the OpenAlex URL prefix are the same): "
+        "--on-duplicate first or last."
     )
     assert not output.exists()
 
@@ -144,7 +145,7 @@ def test_null_ids_are_an_error_unless_they_are_to_go(converted: Convert, output:
     for on_duplicate in ("error", "first"):
         assert refusal(InputError, converted, works, on_duplicate=on_duplicate) == (
             "works.parquet: null ids: 1, first in rows 1 (counted from 0).\n"
-            "Every work needs an id: give these rows one, or leave them out."
+            "Every work needs an id: give these rows one, or leave them out: --drop-null-ids."
         )
     report = converted(works, drop_null_ids=True)
     assert (report.written, report.dropped["null_id"]) == (1, 1)

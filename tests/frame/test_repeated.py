@@ -64,7 +64,7 @@ def test_equal_hashes_of_different_ids_prove_nothing(monkeypatch: pytest.MonkeyP
 
 def test_null_ids_are_told_with_their_rows() -> None:
     with pytest.raises(InputError) as caught:
-        check_no_null(batches(["a", None, "b", None], 2), "f.parquet")
+        check_no_null(batches(["a", None, "b", None], 2), "f.parquet", "")
     assert str(caught.value) == (
         "f.parquet: null ids: 2, first in rows 1, 3 (counted from 0).\n"
         "Every work needs an id: give these rows one, or leave them out."
