@@ -27,6 +27,7 @@ from scorer.errors import InputError, OutputError
 from scorer.frame.frame import changed
 from scorer.frame.ids import check_ids
 from scorer.frame.readers.base import BadRecords
+from scorer.frame.source import SPOOL_NOTES
 from scorer.status import score_status
 
 SKIPPED_FILE: Final = "skipped.tsv"
@@ -161,6 +162,8 @@ def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
     if job.known_frame is not None:
         return job
     skipped = parts.folder / SKIPPED_FILE
+    if not (parts.folder / SPOOL_NOTES).exists():
+        skipped.unlink(missing_ok=True)  # of a reading that was cut off: it begins anew
     bad = BadRecords(job.request.on_bad_record, skipped)
     with told(parts.folder):
         frame = job.source.spool(parts.folder, bad, progress.read, job.request.limit)
@@ -170,6 +173,8 @@ def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
         if skipped.exists():
             skipped.replace(aside)
         progress.note(f"{frame.skipped:,} records could not be read; they are in {aside.name}.")
+    for note in frame.notes:
+        progress.note(note)
     return job.reading(frame)
 
 

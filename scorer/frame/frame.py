@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from scorer.errors import InputError
+from scorer.frame.contract import text
 from scorer.frame.files import FrameFile
 from scorer.frame.found import FoundFile
 from scorer.frame.parquet import Batch, ParquetFrame
@@ -30,6 +31,8 @@ class Frame:
     """The contract's columns that were found -> where."""
     skipped: int
     """Records that could not be read and were left out."""
+    notes: Sequence[str]
+    """What the user should know of the files."""
     _asked: Mapping[str, Any]
     _kept: pa.Schema
     _parts: Sequence[_Part]
@@ -56,7 +59,7 @@ class Frame:
                 _check_same(first, frame)
         assert first is not None
         files = [one.file for one in found]
-        return cls(files, first.columns, 0, asked, first.kept_schema(), parts)
+        return cls(files, first.columns, 0, (), asked, first.kept_schema(), parts)
 
     @property
     def rows(self) -> int:
@@ -85,10 +88,11 @@ class Frame:
         held = 0
         for part, first, stop in self._within(start, limit):
             for batch in self._frame(part).batches(rows, start=first, limit=stop):
+                works = _alike(batch.frame) if len(self._parts) > 1 else batch.frame
                 at = 0
-                while at < batch.frame.height:
-                    taken = min(rows - held, batch.frame.height - at)
-                    frames.append(batch.frame.slice(at, taken))
+                while at < works.height:
+                    taken = min(rows - held, works.height - at)
+                    frames.append(works.slice(at, taken))
                     kept.append(batch.kept.slice(at, taken))
                     held, at = held + taken, at + taken
                     if held == rows:
@@ -140,6 +144,14 @@ def _mixed(first: ParquetFrame, other: ParquetFrame, one: str, two: str) -> Inpu
         f"{other.file.name}: other columns than {first.file.name}: there {one}, here {two}.\n"
         "Score files of different columns one by one, or bring them into one form first."
     )
+
+
+def _alike(works: pl.DataFrame) -> pl.DataFrame:
+    """De-invert an index of Arrow's own types: each file's struct has its words for fields."""
+    index = "abstract_inverted_index"
+    if index not in works.columns or works[index].dtype == pl.String:
+        return works
+    return works.drop(index).with_columns(text(works, "abstract").alias("abstract"))
 
 
 def _joined(start: int, frames: list[pl.DataFrame], kept: list[pa.Table]) -> Batch:

@@ -6,22 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from scorer.errors import InputError, UsageError
+from scorer.errors import InputError
 from scorer.frame.files import LocalFile
 from scorer.frame.found import FoundFile, find_files
 from scorer.frame.frame import Frame
 from scorer.frame.readers.base import Asked, BadRecords, Piece
 from scorer.frame.readers.registry import READERS
 from scorer.frame.readers.sniff import sniff
+from scorer.frame.spool import Spool
 
 PARQUET: Final = "parquet"
 SPOOL_FILE: Final = "frame.parquet"
 SPOOL_NOTES: Final = "frame.json"
-_TEXT: Final = pa.string()
-_KINDS: Final[Mapping[str, pa.DataType]] = {"year": pa.int32()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,44 +74,25 @@ class FrameSource:
         """
         target, notes = folder / SPOOL_FILE, folder / SPOOL_NOTES
         if not notes.exists():
-            columns, skipped = self._read(target, bad, say, limit)
+            spool = Spool(target, self.wanted, self.keep)
+            for name, piece in self._pieces(bad):
+                say(spool.add(name, piece))
+                if limit is not None and spool.rows >= limit:
+                    break
+            told = {"columns": spool.close(), "skipped": bad.count, "notes": spool.notes}
             waiting = target.with_suffix(".tmp")
-            waiting.write_text(json.dumps({"columns": columns, "skipped": skipped}))
+            waiting.write_text(json.dumps(told))
             waiting.replace(notes)
         known = json.loads(notes.read_text())
         here = [FoundFile(LocalFile.at(target))]
         frame = Frame.open(here, wanted=list(known["columns"]), mapping={}, keep=self.keep)
-        files = [one.file for one in self.found]
-        return replace(frame, files=files, columns=known["columns"], skipped=known["skipped"])
-
-    def _read(
-        self, target: Path, bad: BadRecords, say: Callable[[int], None], limit: int | None
-    ) -> tuple[dict[str, str], int]:
-        """Write all works to `target`; return the columns that were found, and how many failed."""
-        waiting = target.with_suffix(".tmp")
-        first: tuple[str, Mapping[str, str]] | None = None
-        writer = None
-        works = 0
-        try:
-            for name, piece in self._pieces(bad):
-                if first is None or writer is None:
-                    first = (name, piece.columns)
-                    schema = _schema(piece, self.keep)
-                    writer = pq.ParquetWriter(waiting, schema, compression="zstd")
-                elif set(piece.columns) != set(first[1]):
-                    raise _mixed(first, (name, piece.columns))
-                if piece.works.height:
-                    writer.write_table(_table(piece, writer.schema))
-                works += piece.works.height
-                say(works)
-                if limit is not None and works >= limit:
-                    break
-        finally:
-            if writer is not None:
-                writer.close()
-        assert first is not None
-        waiting.replace(target)
-        return dict(first[1]), bad.count
+        return replace(
+            frame,
+            files=[one.file for one in self.found],
+            columns=known["columns"],
+            skipped=known["skipped"],
+            notes=known["notes"],
+        )
 
     def _pieces(self, bad: BadRecords) -> Iterator[tuple[str, Piece]]:
         asked = Asked(tuple(self.wanted), self.mapping, tuple(self.keep), bad)
@@ -128,35 +105,3 @@ class FrameSource:
                 )
             for piece in READERS[told.kind](one.file, told.compression, asked):
                 yield one.file.name, piece
-
-
-def _schema(piece: Piece, keep: Sequence[str]) -> pa.Schema:
-    fields = [pa.field(name, _KINDS.get(name, _TEXT)) for name in piece.works.columns]
-    for name in keep:
-        if name not in piece.works.columns:
-            fields.append(pa.field(name, _TEXT))
-        elif piece.columns[name] != name:
-            raise UsageError(
-                f"--keep {name}: {piece.columns[name]!r} is read as {name} already.\n"
-                "Leave the option out, or rename the column."
-            )
-    return pa.schema(fields)
-
-
-def _table(piece: Piece, schema: pa.Schema) -> pa.Table:
-    columns = {name: piece.kept[name] for name in piece.kept.columns}
-    columns |= {name: piece.works[name] for name in piece.works.columns}
-    arrays = [columns[field.name].to_arrow().cast(field.type) for field in schema]
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _mixed(
-    first: tuple[str, Mapping[str, str]], other: tuple[str, Mapping[str, str]]
-) -> InputError:
-    here, there = set(other[1]), set(first[1])
-    lacks = ", ".join(sorted(there - here)) or "nothing"
-    more = ", ".join(sorted(here - there)) or "nothing"
-    return InputError(
-        f"{other[0]}: other columns than {first[0]}: lacks {lacks}, has {more} besides.\n"
-        "Score files of different columns one by one, or bring them into one form first."
-    )

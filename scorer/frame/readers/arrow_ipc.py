@@ -1,13 +1,13 @@
 """Arrow IPC: files (Feather version 2 is one) and streams, compressed inside or not.
 
-A file is a stream with a magic word before it and a table of contents after it, so both are read as
-streams: front to back, one record batch at a time, inside gzip too.
+A file is read by the table of contents at its end; inside gzip it is read as the stream that it
+also is, front to back, one record batch at a time.
 """
 
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import BinaryIO, Final
 
 import polars as pl
 import pyarrow as pa
@@ -48,13 +48,11 @@ def read(file: FrameFile, compression: str | None, asked: Asked) -> Iterator[Pie
 @contextmanager
 def _batches(
     file: FrameFile, compression: str | None, fields: Sequence[int] | None
-) -> Iterator[pa.RecordBatchStreamReader]:
+) -> Iterator[pa.RecordBatchReader]:
     options = pa.ipc.IpcReadOptions(included_fields=fields)
     with opened(file, compression) as stream:
-        if stream.peek(len(_MAGIC)).startswith(_MAGIC):
-            stream.read(_PADDED)
         try:
-            reader = pa.ipc.open_stream(stream, options=options)
+            reader = _reader(file, compression, stream, options)
             _ = reader.schema.names  # decoded here, or never
         except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
             raise _damaged(file.name, "its schema cannot be read", error) from error
@@ -62,7 +60,22 @@ def _batches(
             yield reader
 
 
-def _in_pieces(reader: pa.RecordBatchStreamReader, name: str) -> Iterator[pa.Table]:
+def _reader(
+    file: FrameFile, compression: str | None, stream: BinaryIO, options: pa.ipc.IpcReadOptions
+) -> pa.RecordBatchReader:
+    """Return the record batches: of a file by its table of contents, if it can be reached."""
+    is_file = stream.peek(len(_MAGIC)).startswith(_MAGIC)  # type: ignore[attr-defined]
+    if is_file and compression is None:
+        # Some writers, Polars among them, keep the schema in the table of contents alone.
+        contents = pa.ipc.open_file(file.open(), options=options)
+        batches = (contents.get_batch(n) for n in range(contents.num_record_batches))
+        return pa.RecordBatchReader.from_batches(contents.schema, batches)
+    if is_file:
+        stream.read(_PADDED)
+    return pa.ipc.open_stream(stream, options=options)
+
+
+def _in_pieces(reader: pa.RecordBatchReader, name: str) -> Iterator[pa.Table]:
     """Yield tables of about the asked size, whatever the size of the record batches."""
     waiting: list[pa.RecordBatch] = []
     held = before = 0

@@ -34,7 +34,10 @@ class BadRecords:
         self.count += 1
         if self._aside is not None:
             with self._aside.open("a", encoding="utf-8", errors="replace") as out:
-                out.write(f"{file}\t{where}\t{reason}\t{content.rstrip()}\n")
+                # One line a record, whatever breaks its own text has.
+                record = content.rstrip().replace("\\", r"\\").replace("\n", r"\n")
+                record = record.replace("\r", r"\r").replace("\t", r"\t")
+                out.write(f"{file}\t{where}\t{reason}\t{record}\n")
 
 
 @dataclass(frozen=True, slots=True)
