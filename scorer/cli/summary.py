@@ -7,6 +7,7 @@ import typer
 from scorer.cli.options import ModeName
 from scorer.cli.tables import console, share, status_line, table
 from scorer.engine.manifest import RunManifest
+from scorer.engine.remote import Destination
 from scorer.status import SCORE_ONLY
 
 
@@ -22,7 +23,7 @@ def show_calls(manifest: RunManifest, output: Path, mode: ModeName) -> None:
         _show_counts(manifest, mode)
     _show_notes(manifest)
     typer.echo(
-        f"{output} ({manifest.output.size / 1e6:,.1f} MB), "
+        f"{Destination.of(output).url or output} ({manifest.output.size / 1e6:,.1f} MB), "
         f"{manifest.wall_seconds:,.1f} s, {manifest.works_a_second:,.0f} works/s"
     )
     typer.echo(status_line())

@@ -23,6 +23,7 @@ from scorer.engine.manifest import Output, RunManifest, Source, manifest_path, s
 from scorer.engine.output import OutputFile
 from scorer.engine.place import check_place, exists_already, settled
 from scorer.engine.progress import Progress, Silence
+from scorer.engine.remote import Destination
 from scorer.engine.rowgroups import (
     RowGroup,
     RowGroupReader,
@@ -77,11 +78,16 @@ def call(request: CallRequest, progress: Progress | None = None) -> RunManifest:
     """
     progress = progress or Silence()
     started, began = datetime.now(UTC), time.perf_counter()
-    output = request.output_path()
-    check_place(output, request.scores)
+    destination = Destination.of(request.output_path())
+    output = destination.local
+    if destination.url is None:
+        check_place(output, request.scores)
     work = _Calling.prepare(request)
-    with Checkpoint(output.with_name(output.name + ".parts"), work.fingerprint()):
-        if output.exists() and not request.overwrite:
+    with (
+        destination.staged(overwrite=request.overwrite),
+        Checkpoint(output.with_name(output.name + ".parts"), work.fingerprint()),
+    ):
+        if destination.url is None and output.exists() and not request.overwrite:
             raise exists_already(output)
         tally, source, written = _write(work, output, progress)
         seconds = time.perf_counter() - began
@@ -108,6 +114,7 @@ def call(request: CallRequest, progress: Progress | None = None) -> RunManifest:
             write_atomically(
                 manifest_path(output), (manifest.model_dump_json(indent=2) + "\n").encode()
             )
+        destination.send()
     return manifest
 
 

@@ -21,6 +21,7 @@ from scorer.engine.rows import row_schema, to_table
 from scorer.errors import InputError, RefusedError, UsageError
 from scorer.frame.frame import Frame
 from scorer.frame.parquet import Batch
+from scorer.frame.remote import is_remote
 from scorer.frame.source import FrameSource
 from scorer.policy.calls import Mode
 from scorer.policy.policy import Policy
@@ -208,10 +209,15 @@ class Job:
         self.decision.look_up(pl.Series(ids))
         return Part.of_bytes(content, self.targets, self.decision.mode)
 
+    def _location(self) -> str:
+        """Return where the frame lies, from wherever the command is given."""
+        named = str(self.request.frame)
+        return named if is_remote(named) else str(Path(named).resolve())
+
     def fingerprint(self) -> str:
         """Return a hash of all that decides the output's bytes."""
         content = {
-            "frame": [str(Path(self.request.frame).resolve()), self.source.fingerprint()],
+            "frame": [self._location(), self.source.fingerprint()],
             "model": self.student.version,
             "decision": self.decision.fingerprint(),
             "keep": self.request.keep,

@@ -2,7 +2,7 @@
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,7 @@ from scorer.engine.manifest import (
 from scorer.engine.output import OutputFile
 from scorer.engine.place import check_place, exists_already
 from scorer.engine.progress import Progress, Silence
+from scorer.engine.remote import Destination
 from scorer.engine.rowgroups import row_group
 from scorer.errors import InputError, OutputError
 from scorer.frame.frame import changed
@@ -42,22 +43,38 @@ def run(request: RunRequest, progress: Progress | None = None) -> RunManifest:
     """
     progress = progress or Silence()
     clock = _Clock()
-    check_place(request.output_path(), Path(request.frame))
-    job = Job.prepare(request)
-    output = request.output_path()
-    with Checkpoint(output.with_name(output.name + ".parts"), job.fingerprint()) as parts:
-        _check_output(request, parts)
-        if parts.claim():
-            progress.note(f"{parts.folder.name}: parts of another job were dropped.")
-        if job.source.note:
-            progress.note(job.source.note)
-        job = _readable(job, parts, progress)
-        manifest = _write(job, parts, progress, clock)
-        with told(output):
-            write_atomically(
-                manifest_path(output), (manifest.model_dump_json(indent=2) + "\n").encode()
-            )
+    destination = Destination.of(request.output_path())
+    output = destination.local
+    if destination.url is None:
+        check_place(output, Path(request.frame))
+    anew = request.overwrite or destination.url is not None
+    job = Job.prepare(replace(request, output=output, overwrite=anew))
+    with (
+        destination.staged(overwrite=request.overwrite),
+        Checkpoint(output.with_name(output.name + ".parts"), job.fingerprint()) as parts,
+    ):
+        manifest = destination.finished(job.fingerprint())  # by a run that could not send it
+        if manifest is None:
+            manifest = _made(job, parts, progress, clock)
+        destination.send()
         parts.remove()
+    return manifest
+
+
+def _made(job: Job, parts: Checkpoint, progress: Progress, clock: "_Clock") -> RunManifest:
+    """Write the output and its manifest, in the place where they are made."""
+    output = job.request.output_path()
+    _check_output(job.request, parts)
+    if parts.claim():
+        progress.note(f"{parts.folder.name}: parts of another job were dropped.")
+    if job.source.note:
+        progress.note(job.source.note)
+    job = _readable(job, parts, progress)
+    manifest = _write(job, parts, progress, clock)
+    with told(output):
+        write_atomically(
+            manifest_path(output), (manifest.model_dump_json(indent=2) + "\n").encode()
+        )
     return manifest
 
 

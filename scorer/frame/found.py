@@ -9,6 +9,7 @@ from typing import Final
 
 from scorer.errors import InputError
 from scorer.frame.files import FrameFile, LocalFile
+from scorer.frame.remote import find, is_remote
 
 # What lies beside data in folders that programs write: marks of success, hidden files, manifests.
 _NO_DATA: Final = ("_", ".")
@@ -25,6 +26,9 @@ class FoundFile:
 
 def find_files(location: str | Path) -> list[FoundFile]:
     """Return the files of a frame in a fixed order; raise `InputError` where there is none."""
+    if is_remote(str(location)):
+        files = [file for file in find(str(location)) if not _is_manifest(file.name)]
+        return [FoundFile(file, _partition(file.name)) for file in files]
     path = Path(location)
     if path.is_dir():
         found = [_found(file) for file in _walk(path)]
@@ -56,10 +60,19 @@ def _walk(folder: Path) -> Iterator[Path]:
         seen.add((status.st_dev, status.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith(_NO_DATA))
         for name in sorted(files):
-            if not name.startswith(_NO_DATA) and name.lower() not in _MANIFESTS:
+            if not name.startswith(_NO_DATA) and not _is_manifest(name):
                 yield Path(root, name)
 
 
 def _found(file: Path) -> FoundFile:
-    pairs = (part.partition("=") for part in file.parts[:-1])
-    return FoundFile(LocalFile.at(file), {name: value for name, sign, value in pairs if sign})
+    return FoundFile(LocalFile.at(file), _partition(file.as_posix()))
+
+
+def _partition(name: str) -> dict[str, str]:
+    """Return the columns that a file's folders give."""
+    pairs = (part.partition("=") for part in name.split("/")[:-1])
+    return {column: value for column, sign, value in pairs if sign}
+
+
+def _is_manifest(name: str) -> bool:
+    return name.rpartition("/")[2].lower() in _MANIFESTS

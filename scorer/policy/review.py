@@ -50,7 +50,8 @@ def uncertainty(scores: pl.DataFrame, targets: Targets, policy: Policy) -> pl.Se
 def _nearness(score: npt.NDArray[np.float32], value: np.float32) -> npt.NDArray[np.float32]:
     one = np.float32(1)
     above = (one - score) / (one - value) if value < 1 else np.zeros_like(score)
-    below = score / value if value > 0 else np.zeros_like(score)
+    # Only scores under the threshold count here: others could overflow over a tiny one.
+    below = np.minimum(score, value) / value if value > 0 else np.zeros_like(score)
     near: npt.NDArray[np.float32] = np.where(score > value, above, below)
     near[score == value] = 1
     return near
