@@ -183,7 +183,9 @@ def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
         skipped.unlink(missing_ok=True)  # of a reading that was cut off: it begins anew
     bad = BadRecords(job.request.on_bad_record, skipped)
     with told(parts.folder):
-        frame = job.source.spool(parts.folder, bad, progress.read, job.request.limit)
+        frame = job.source.spool(
+            parts.folder, bad, progress.read, job.request.limit, deinverted=True
+        )
     if frame.skipped:
         aside = job.request.output_path()
         aside = aside.with_name(f"{aside.name}.{SKIPPED_FILE}")

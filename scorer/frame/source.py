@@ -66,20 +66,22 @@ class FrameSource:
         bad: BadRecords,
         say: Callable[[int], None],
         limit: int | None = None,
+        *,
+        deinverted: bool = False,
     ) -> Frame:
         """Read the files once into a Parquet file in `folder`, unless that is there already.
 
         Only what is wanted of the first `limit` works is kept. `say` is told how many there are so
-        far.
+        far; `deinverted`: an inverted index becomes the abstract.
         """
         target, notes = folder / SPOOL_FILE, folder / SPOOL_NOTES
         if not notes.exists():
-            spool = Spool(target, self.wanted, self.keep)
-            for name, piece in self._pieces(bad):
-                say(spool.add(name, piece))
-                if limit is not None and spool.rows >= limit:
-                    break
-            told = {"columns": spool.close(), "skipped": bad.count, "notes": spool.notes}
+            with Spool(target, self.wanted, self.keep, deinverted=deinverted) as spool:
+                for name, piece in self._pieces(bad):
+                    say(spool.add(name, piece))
+                    if limit is not None and spool.rows >= limit:
+                        break
+                told = {"columns": spool.close(), "skipped": bad.count, "notes": spool.notes}
             waiting = target.with_suffix(".tmp")
             waiting.write_text(json.dumps(told))
             waiting.replace(notes)

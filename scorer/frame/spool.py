@@ -1,25 +1,44 @@
 """Works of another format, written into one Parquet file that can be read from any row."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.errors import InputError, UsageError
+from scorer.frame.contract import text
 from scorer.frame.readers.base import Piece
 
 _TEXT: Final = pa.string()
 _NUMBER: Final = pa.int32()
+_INDEX: Final = "abstract_inverted_index"
+_MOST_WAITING: Final = 2  # pieces that are read and not yet written
 
 
 class Spool:
-    """A Parquet file in the making: all that is wanted, null where the works have none of it."""
+    """A Parquet file in the making: all that is wanted, null where the works have none of it.
 
-    def __init__(self, target: Path, wanted: Sequence[str], keep: Sequence[str]) -> None:
-        """Nothing is written before the first piece, which tells the types of kept columns."""
+    A context manager. De-inverting and writing go on beside the reading of the next piece.
+    """
+
+    def __init__(
+        self, target: Path, wanted: Sequence[str], keep: Sequence[str], *, deinverted: bool
+    ) -> None:
+        """Nothing is written before the first piece, which tells the types of kept columns.
+
+        `deinverted`: an inverted index becomes the abstract.
+        """
+        self._aside = ThreadPoolExecutor(1, thread_name_prefix="spool")
+        self._waiting_pieces: deque[Future[None]] = deque()
+        self._deinverted = deinverted
         self._target = target
         self._waiting = target.with_suffix(".tmp")
         self._wanted = wanted
@@ -29,22 +48,37 @@ class Spool:
         self.rows = 0
         self.notes: list[str] = []
 
+    def __enter__(self) -> Self:
+        """Return the spool."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop writing; what was not closed goes with the folder, or is written over."""
+        self._aside.shutdown(cancel_futures=True)
+        if error is not None and self._writer is not None:
+            with suppress(OSError):  # the first error is the one to tell
+                self._writer.close()
+
     def add(self, name: str, piece: Piece) -> int:
         """Write a piece of the file `name`; return how many works there are now."""
         # A column of a JSON file may show late: the last piece of a file knows them all.
         self._files[name] = piece.columns
         self.notes += [note for note in piece.notes if note not in self.notes]
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(
-                self._waiting, self._schema(name, piece), compression="zstd"
-            )
-        if piece.works.height:
-            self._writer.write_table(_table(name, piece, self._writer.schema))
+        self._waiting_pieces.append(self._aside.submit(self._write, name, piece))
+        if len(self._waiting_pieces) > _MOST_WAITING:
+            self._waiting_pieces.popleft().result()
         self.rows += piece.works.height
         return self.rows
 
     def close(self) -> dict[str, str]:
         """Put the finished file in place; return the contract's columns that were found."""
+        while self._waiting_pieces:
+            self._waiting_pieces.popleft().result()
         assert self._writer is not None  # a reader gives an empty piece where there is no work
         self._writer.close()
         first, *others = self._files.items()
@@ -52,7 +86,29 @@ class Spool:
             if set(other[1]) != set(first[1]):
                 raise _mixed(first, other)
         self._waiting.replace(self._target)
-        return dict(first[1])
+        return self._held(dict(first[1]))
+
+    def _held(self, columns: dict[str, str]) -> dict[str, str]:
+        """Return the columns that the file holds of those that were found, and where they were."""
+        if not (self._deinverted and _INDEX in columns):
+            return columns
+        index = columns.pop(_INDEX)
+        return {**columns, "abstract": columns.get("abstract", index)}
+
+    def _write(self, name: str, piece: Piece) -> None:
+        works = piece.works
+        if self._deinverted and _INDEX in works.columns:
+            try:
+                abstracts = text(works, "abstract").alias("abstract")
+            except InputError as error:
+                raise InputError(f"{name}: {error}") from error
+            works = works.with_columns(abstracts).drop(_INDEX)
+        if self._writer is None:
+            schema = self._schema(name, piece)
+            self._writer = pq.ParquetWriter(self._waiting, schema, compression="zstd")
+        if works.height:
+            table = _table(name, replace(piece, works=works), self._writer.schema)
+            self._writer.write_table(table)
 
     def _schema(self, name: str, piece: Piece) -> pa.Schema:
         fields = [pa.field(n, _NUMBER if n == "year" else _TEXT) for n in self._wanted]
