@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from scorer.cli.options import BadLine, Json, OnBadLine, Overwrite, Quiet, pairs
+from scorer.cli.options import (
+    BadLine,
+    Frame,
+    Json,
+    Keep,
+    Limit,
+    Mapping,
+    OnBadLine,
+    Overwrite,
+    Quiet,
+    pairs,
+)
 from scorer.errors import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -37,14 +48,7 @@ def register(app: typer.Typer) -> None:
 
 
 def convert(
-    frame: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORKS",
-            help="A file, a folder or a pattern; Parquet, Arrow, CSV, JSON Lines, OpenAlex, RIS, "
-            "BibTeX or MEDLINE.",
-        ),
-    ],
+    frame: Frame,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="The Parquet file to write.")
     ],
@@ -81,19 +85,9 @@ def convert(
             metavar="PATH", help="OpenAlex's merged_ids (CSV, gzip or not): a file or a folder."
         ),
     ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", metavar="COLUMN", help="A further column to carry; repeatable."),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", metavar="NAME=COLUMN", help="Where a column has another name; repeatable."
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Read the first N works only.")
-    ] = None,
+    keep: Keep = None,
+    mapping: Mapping = None,
+    limit: Limit = None,
     on_bad_line: OnBadLine = BadLine.error,
     overwrite: Overwrite = False,
     quiet: Quiet = False,

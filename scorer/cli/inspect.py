@@ -1,10 +1,16 @@
 """`scorer inspect`: what is there, before it is scored."""
 
-from typing import Annotated
-
 import typer
 
-from scorer.cli.options import Json, Model, Quiet, pairs
+from scorer.cli.options import (
+    Frame,
+    Json,
+    Limit,
+    Mapping,
+    Model,
+    Quiet,
+    pairs,
+)
 from scorer.errors import INTERRUPTED
 from scorer.student import DEFAULT_MODEL
 
@@ -15,24 +21,10 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
-    frame: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORKS",
-            help="A file, a folder or a pattern; Parquet, Arrow, CSV, JSON Lines, OpenAlex, RIS, "
-            "BibTeX or MEDLINE.",
-        ),
-    ],
+    frame: Frame,
     model: Model = DEFAULT_MODEL,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", metavar="NAME=COLUMN", help="Where a column has another name; repeatable."
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Look at the first N works only.")
-    ] = None,
+    mapping: Mapping = None,
+    limit: Limit = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

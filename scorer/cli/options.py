@@ -50,6 +50,27 @@ EqualWeights = Annotated[
 ]
 MinPos = Annotated[int, typer.Option(min=1, help="Positives that a head needs to make calls.")]
 MinEss = Annotated[float, typer.Option(min=0, help="Effective sample size that a head needs.")]
+Frame = Annotated[
+    str,
+    typer.Argument(
+        metavar="FRAME",
+        help="Works: a file, a folder, a pattern or an address; Parquet, Arrow, CSV, JSON Lines, "
+        "OpenAlex, RIS, BibTeX or MEDLINE.",
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep", metavar="COLUMN", help="A frame column to carry into the output; repeatable."
+    ),
+]
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map", metavar="NAME=COLUMN", help="Where a column has another name; repeatable."
+    ),
+]
+Limit = Annotated[int | None, typer.Option(min=0, metavar="N", help="Read the first N works only.")]
 Direct = Annotated[
     list[str] | None,
     typer.Option(

@@ -10,7 +10,11 @@ from scorer.cli.options import (
     BadLine,
     Direct,
     ExcludeIds,
+    Frame,
     Json,
+    Keep,
+    Limit,
+    Mapping,
     Mode,
     Model,
     ModeName,
@@ -32,14 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    frame: Annotated[
-        str,
-        typer.Argument(
-            metavar="FRAME",
-            help="Works: a file, a folder or a pattern; Parquet, Arrow, CSV, JSON Lines, OpenAlex, "
-            "RIS, BibTeX or MEDLINE.",
-        ),
-    ],
+    frame: Frame,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -58,21 +55,9 @@ def run(
             help="Score with a student whose maturity gate has not passed: scores, no calls.",
         ),
     ] = False,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep", metavar="COLUMN", help="A frame column to carry into the output; repeatable."
-        ),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", metavar="NAME=COLUMN", help="Where a column has another name; repeatable."
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Score the first N works only.")
-    ] = None,
+    keep: Keep = None,
+    mapping: Mapping = None,
+    limit: Limit = None,
     on_bad_line: OnBadLine = BadLine.error,
     threads: Threads = None,
     overwrite: Overwrite = False,

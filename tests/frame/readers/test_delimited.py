@@ -125,8 +125,8 @@ def test_bad_rows_can_be_skipped_counted_and_written_aside(file, tmp_path: Path)
     assert bad.count == 3
     assert aside(path) == [
         ["line 3", "cells: 1, the header has 2", "2"],
-        ["line 4", "column 'id' is empty, every work needs an id", "\tc"],
-        ["line 5", "cells: 3, the header has 2", "4\td\te"],
+        ["line 4", "column 'id' is empty, every work needs an id", r"\tc"],
+        ["line 5", "cells: 3, the header has 2", r"4\td\te"],
     ]
 
 
