@@ -6,21 +6,29 @@ it must not give, or by taking longer than `_SLOW`; a hang ends the program with
 A failure is stored with its seed: `--only NAME --seed N --minutes 0.01` feeds that input again.
 """
 
+import bz2
 import faulthandler
+import gzip
+import io
 import json
 import random
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
 
 import polars as pl
 import typer
 from _measure import console, report, shared, work_folder
 
-from scorer.errors import InputError
+from scorer.errors import InputError, ScorerError
 from scorer.frame.abstract import deinvert
+from scorer.frame.files import LocalFile
+from scorer.frame.parquet import ParquetFrame
+from scorer.frame.readers.base import Asked, BadRecords
+from scorer.frame.readers.registry import READERS
+from scorer.frame.readers.sniff import sniff
 from scorer.frame.text import clean, longer_than_ten, plain_text, tokenise
 
 _SLOW: Final = 10.0  # seconds for one input; the longest have 100,000 characters
@@ -146,6 +154,87 @@ def feed_deinverter(chance: random.Random, real: list[str]) -> None:
         assert deinvert(pl.Series([broken, whole]), ids)[1] == expected, broken
     except InputError as error:
         assert str(error).startswith("work W0: "), broken
+
+
+@target("readers")
+def feed_readers(chance: random.Random, real: list[str]) -> None:
+    """Read a damaged file of any format: its works, or an error in plain words."""
+    content = chance.choice(list(FORMATS.values()))([some_text(chance, real) for _ in range(4)])
+    content = damaged_bytes(content, chance)
+    if chance.random() < 0.3:
+        content = damaged_bytes(chance.choice([gzip.compress, bz2.compress])(content), chance)
+    path = work_folder() / f"fuzz{chance.choice(['', '.csv', '.json', '.gz', '.ris'])}"
+    path.write_bytes(content)
+    file = LocalFile.at(path)
+    asked = Asked(("id", "title", "abstract", "abstract_inverted_index", "venue", "year"))
+    asked = replace(asked, bad=BadRecords(chance.choice(["error", "skip"])))
+    try:
+        told = sniff(file)
+        if told.kind == "parquet":
+            list(ParquetFrame(file, wanted=asked.wanted).batches(1_000))
+        else:
+            for piece in READERS[told.kind](file, told.compression, asked):
+                assert piece.works.columns[0] == "id", content[:200]
+                assert piece.works["id"].null_count() == 0 or told.kind == "arrow", content[:200]
+    except ScorerError as error:
+        assert 1 <= len(str(error).splitlines()) <= 3, str(error)
+    finally:
+        path.unlink()
+
+
+def damaged_bytes(content: bytes, chance: random.Random) -> bytes:
+    """Return bytes with some cut out, doubled or changed, or as they are."""
+    for _ in range(chance.randrange(4)):
+        start = chance.randrange(len(content) + 1)
+        end = start + int(chance.expovariate(1 / 16))
+        middle = chance.choice([b"", content[start:end] * 2, chance.randbytes(4), b"\x00", b'"'])
+        content = content[:start] + middle + content[end:]
+    return content
+
+
+def _works(titles: list[str]) -> pl.DataFrame:
+    return pl.DataFrame({"id": [f"W{n}" for n in range(len(titles))], "title": titles})
+
+
+def _arrow(titles: list[str]) -> bytes:
+    sink = io.BytesIO()
+    _works(titles).write_ipc_stream(sink)
+    return sink.getvalue()
+
+
+def _parquet(titles: list[str]) -> bytes:
+    sink = io.BytesIO()
+    _works(titles).write_parquet(sink)
+    return sink.getvalue()
+
+
+def _openalex(titles: list[str]) -> bytes:
+    works = [
+        {"id": f"https://openalex.org/W{n}", "display_name": title, "publication_year": 2000}
+        | {"abstract_inverted_index": {word: [0] for word in title.split()[:1]}}
+        for n, title in enumerate(titles)
+    ]
+    return "\n".join(map(json.dumps, works)).encode()
+
+
+def _records(form: str) -> Callable[[list[str]], bytes]:
+    return lambda titles: "".join(
+        form.replace("ID", str(n)).replace("TEXT", title) for n, title in enumerate(titles)
+    ).encode(errors="replace")
+
+
+FORMATS: Final[dict[str, Callable[[list[str]], bytes]]] = {
+    "csv": lambda titles: _works(titles).write_csv().encode(),
+    "jsonl": lambda titles: _works(titles).write_ndjson().encode(),
+    "json": lambda titles: json.dumps(_works(titles).to_dicts()).encode(),
+    "openalex": _openalex,
+    "arrow": _arrow,
+    "parquet": _parquet,
+    "ris": _records("TY  - JOUR\nID  - ID\nTI  - TEXT\nER  - \n"),
+    "bibtex": _records("@article{ID,\n  title = {TEXT},\n  year = 2001\n}\n"),
+    "medline": _records("PMID- ID\nTI  - TEXT\nDP  - 2001\n\n"),
+    "noise": lambda titles: "".join(titles).encode(errors="replace"),
+}
 
 
 def feed(name: str, seed: int, real: list[str], count: Count) -> None:

@@ -191,7 +191,8 @@ def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
         aside = aside.with_name(f"{aside.name}.{SKIPPED_FILE}")
         if skipped.exists():
             skipped.replace(aside)
-        progress.note(f"{frame.skipped:,} records could not be read; they are in {aside.name}.")
+        many = "1 record" if frame.skipped == 1 else f"{frame.skipped:,} records"
+        progress.note(f"{many} could not be read, kept aside in {aside.name}.")
     for note in frame.notes:
         progress.note(note)
     return job.reading(frame)

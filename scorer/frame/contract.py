@@ -202,8 +202,16 @@ def _missing(name: str, schema: pa.Schema, where: str, remedy: str) -> str:
 
 def _has(schema: pa.Schema) -> str:
     shown = 20  # enough to recognise a file by, few enough for two lines
-    names = ", ".join(schema.names[:shown]) + (", …" if len(schema.names) > shown else "")
+    names = ", ".join(map(_shortened, schema.names[:shown]))
+    names += ", …" if len(schema.names) > shown else ""
     return f"Columns found: {names or 'none'}."
+
+
+def _shortened(name: str) -> str:
+    """Return a column's name on one line; text that was taken for a header may be of any length."""
+    name = " ".join(name.split())
+    longest = 40
+    return name if len(name) <= longest else f"{name[:longest]}…"
 
 
 def _at(names: Sequence[str]) -> pl.Expr:

@@ -47,6 +47,10 @@ _MONTHS: Final = (
     *("jul", "aug", "sep", "oct", "nov", "dec"),
 )
 
+_NESTING: Final = re.compile(r"[{}\[\]]")
+_DEEPEST_DECODED: Final = 6
+_LONGEST_DECODED: Final = 20_000
+
 
 def read(file: FrameFile, compression: str | None, asked: Asked) -> Iterator[Piece]:
     """Yield the works of a BibTeX file; see `Reader`."""
@@ -116,7 +120,7 @@ class _Entries:
         """Return LaTeX as Unicode; formulas stay, the cleaning of texts knows them."""
         if "\\" in value and "$" not in value:
             value = unicodedata.normalize("NFC", _ACCENT.sub(_accented, _ESCAPED.sub(r"\1", value)))
-        if "\\" in value:
+        if "\\" in value and _is_tame(value):
             # Bare, % begins a comment and & a column of a table; in abstracts they are neither.
             value = self._decode(_BARE.sub(r"\\\g<0>", value))
         else:
@@ -134,6 +138,18 @@ def _blocks(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         held.append(line)
     if held:
         yield began, "\n".join(held)
+
+
+def _is_tame(value: str) -> bool:
+    """Tell whether a value may be decoded: each level of nesting can double the time it takes.
+
+    Others keep their commands, which the cleaning of texts takes out later.
+    """
+    depth = deepest = 0
+    for sign in _NESTING.findall(value):
+        depth += 1 if sign in "{[" else -1
+        deepest = max(deepest, depth)
+    return len(value) <= _LONGEST_DECODED and deepest <= _DEEPEST_DECODED
 
 
 def _accented(found: re.Match[str]) -> str:
