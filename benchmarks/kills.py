@@ -73,7 +73,7 @@ class Job:
         """Say how far the run came that was killed."""
         if self.manifest.exists():
             return "manifest written"
-        return f"{len(list(self.parts.glob('part-*.arrow')))} parts"
+        return f"{len(list(self.parts.glob('part-*.parquet')))} parts"
 
 
 def sha256(path: Path) -> str:
