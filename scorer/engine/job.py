@@ -36,12 +36,13 @@ ABSTRACTS_A_BATCH: Final = 8_192
 # Batches in a shard, which is a part and a row group of the output. Small frames have small shards,
 # to keep every processor busy; in large ones larger row groups take a tenth less time and space.
 # Both follow from the frame alone, since the output's bytes follow from them.
+LARGE_FRAME: Final = 500_000
+BATCHES_A_SHARD: Final = 4
+# What a frame's name may end in that an output's need not.
 _ENDINGS: Final = (
     r"(?i)(\.(parquet|arrow|feather|ipc|csv|tsv|txt|jsonl|ndjson|json|ris|bib|nbib))?"
     r"(\.(gz|zst|bz2))?$"
 )
-LARGE_FRAME: Final = 500_000
-BATCHES_A_SHARD: Final = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,6 @@ NATIVE_NAMES: Final[Mapping[str, Sequence[str]]] = {
 """Contract name -> the names it is found under, first match wins; the later ones are OpenAlex's."""
 
 REQUIRED: Final = ("id", "title")
-METADATA: Final = ("venue", "topic", "field", "lang", "type", "year")
 
 # Other words for the required columns, for the hint alone: nothing is mapped without being asked.
 _LIKE: Final[Mapping[str, Sequence[str]]] = {

@@ -92,12 +92,8 @@ class ParquetFrame:
         for table in self._tables(self._columns.leaves(), rows, start, limit):
             tops = {segments(path, self._schema)[0] for path in self._columns.paths.values()}
             batch = _polars(table.select([name for name in table.column_names if name in tops]))
-            works = conform(batch, self._columns, self._schema).with_columns(
-                pl.lit(value)
-                .cast(pl.Int32 if name == "year" else pl.String, strict=False)
-                .alias(name)
-                for name, value in self.constants.items()
-            )
+            works = conform(batch, self._columns, self._schema)
+            works = works.with_columns(_constant(*pair) for pair in self.constants.items())
             yield Batch(start, works, table.select(self._columns.kept))
             start += table.num_rows
 
