@@ -23,7 +23,10 @@ def load_manifest(folder: Path) -> Manifest:
         manifest = Manifest.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        place = first["loc"]
+        if place[0] == "encoder":  # its kind comes next, which is no key of the file
+            place = (place[0], *place[2:])
+        where = ".".join(str(part) for part in place)
         raise BundleError(f"{path}: {where}: {first['msg']}.") from error
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         raise BundleError(f"{path}: not a bundle manifest ({error}).") from error

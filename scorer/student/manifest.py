@@ -12,10 +12,16 @@ SCHEMA_VERSION: Final = 1
 MANIFEST_FILE: Final = "bundle.json"
 MODEL_FILE: Final = "model.onnx"
 VOCABULARY_FILE: Final = "vocabulary.parquet"
+TOKENIZER_FILE: Final = "tokenizer.json"
 POLICY_FILE: Final = "policy.json"
 CARD_FILE: Final = "README.md"
 
 _VERSION_LENGTH: Final = 12  # hexadecimal digits: 48 bits, no chance meeting among anyone's bundles
+
+TokenizedField = Literal["title", "abstract", "venue", "topic", "field"]
+
+
+WholeField = Literal["venue", "topic", "field", "lang", "type"]
 
 
 class TextField(Strict):
@@ -33,7 +39,7 @@ class NgramSettings(Strict):
 
     kind: Literal["ngram"] = "ngram"
     text: tuple[TextField, ...]
-    whole: tuple[Literal["venue", "topic", "field", "lang", "type"], ...]
+    whole: tuple[WholeField, ...]
     """Metadata whose whole value is one n-gram; a missing value is one as well."""
     decade: bool
     shape: bool
@@ -45,10 +51,57 @@ class NgramSettings(Strict):
 
     def fields(self) -> list[str]:
         """Return the frame columns this encoder reads, in contract order."""
-        used = {text.field for text in self.text} | set(self.whole)
+        used: set[str] = {text.field for text in self.text} | set(self.whole)
         used |= {"title"} if self.shape else set()
-        order = ("title", "abstract", "venue", "topic", "field", "lang", "type")
-        return [name for name in order if name in used] + (["year"] if self.decade else [])
+        used |= {"year"} if self.decade else set()
+        return _in_order(used)
+
+
+class TokenizerSettings(Strict):
+    """Settings of the `tokenizer` encoder: how a work becomes one text, and the text tokens."""
+
+    kind: Literal["tokenizer"] = "tokenizer"
+    text: tuple[tuple[TokenizedField, ...], ...] = (("title",), ("venue", "topic", "field"))
+    """Groups of fields, in their order; what a work lacks is left out."""
+    between_groups: str = " [SEP] "
+    between_fields: str = "; "
+    max_tokens: Annotated[int, Field(ge=3)] = 128
+    """A text is cut after so many tokens, the tokenizer's own at its ends among them."""
+    pooling: Literal["mean"] = "mean"
+    """Of the tokens' embeddings, over the attention mask."""
+    normalise: Literal[True] = True
+    """To unit length, before `scale`."""
+    scale: Annotated[float, Field(gt=0)] = 4.0
+    vocabulary: Annotated[int, Field(ge=1)]
+    """How many token ids `tokenizer.json` has, from 0."""
+    width: Annotated[int, Field(ge=1)]
+    """Of an embedding."""
+    tolerance: Annotated[float, Field(ge=0)] = 0.0
+    """The largest difference of a score over batch orders and threads, on a processor."""
+
+    def fields(self) -> list[str]:
+        """Return the frame columns this encoder reads, in contract order."""
+        return _in_order({field for group in self.text for field in group})
+
+
+class MixedSettings(Strict):
+    """Settings of the `mixed` encoder: n-grams and tokens, their evidence added."""
+
+    kind: Literal["mixed"] = "mixed"
+    ngram: NgramSettings
+    tokenizer: TokenizerSettings
+
+    def fields(self) -> list[str]:
+        """Return the frame columns this encoder reads, in contract order."""
+        return _in_order({*self.ngram.fields(), *self.tokenizer.fields()})
+
+
+Encoding = Annotated[NgramSettings | TokenizerSettings | MixedSettings, Field(discriminator="kind")]
+
+
+def _in_order(fields: set[str]) -> list[str]:
+    order = ("title", "abstract", "venue", "topic", "field", "lang", "type", "year")
+    return [name for name in order if name in fields]
 
 
 class Round(Strict):
@@ -91,6 +144,46 @@ class Maturity(Strict):
         return {k: v for k, v in content.items() if v or k not in ("history", "holds")}
 
 
+class Search(Strict):
+    """How the recipe was chosen; the figures of all trials lie in the table beside the bundle."""
+
+    criterion: Literal["plain", "weighted", "both"]
+    trials: int
+    """How many were finished in every fold, and so compared."""
+    planned: int
+    inner_folds: int
+    chosen: dict[str, Any]
+    """What the recipe has that the usual one has not."""
+    chosen_in_folds: tuple[dict[str, Any], ...]
+    """The same of the recipe that each outer fold chose, without the works that it scores."""
+    cut_by_budget: bool
+
+
+class UnlabelledData(Strict):
+    """A frame whose works an ensemble scored, for a student to learn from."""
+
+    file: str
+    sha256: str
+    rows: int
+    learned_from: int
+    untitled: int
+    """Left out: works without a title of more than ten characters."""
+    labelled: int
+    """Left out: works that are labelled as well, by id or by clean title."""
+    repeated: int
+    """Left out: works whose id or clean title came before."""
+
+
+class Distillation(Strict):
+    """How a student learned from an ensemble of n-grams and an encoder, fitted on the labels."""
+
+    soft_weight: float
+    """How much all unlabelled works count together, against all labelled ones."""
+    own_share: float
+    """How much of what a labelled work teaches is the ensemble's opinion, not the teacher's."""
+    unlabelled: tuple[UnlabelledData, ...]
+
+
 class TrainingData(Strict):
     """What the student learned from."""
 
@@ -100,6 +193,16 @@ class TrainingData(Strict):
     licence: str
     attribution: str
     sha256: str
+    search: Search | None = None
+    encoder_sha256: str | None = None
+    """Of the encoder that the student, or the ensemble it learned from, was built on."""
+    distillation: Distillation | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_was_not(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what there was none of: bundles without it keep their version."""
+        content: dict[str, Any] = whole(self)
+        return {k: v for k, v in content.items() if v is not None}
 
 
 class Manifest(Strict):
@@ -109,7 +212,7 @@ class Manifest(Strict):
     name: Name
     licence: str
     targets: Targets
-    encoder: NgramSettings
+    encoder: Encoding
     maturity: Maturity
     training: TrainingData
     metrics: dict[str, Any]

@@ -5,10 +5,14 @@ other until no two entries share a place, and laid over one another (row displac
 Yao, *Storing a sparse table*, CACM 22(11), 1979). A look-up is three reads from small arrays.
 """
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int32]
+
+_HALF: Final = 32
 
 
 class PairTable:
@@ -21,7 +25,7 @@ class PairTable:
         order = np.lexsort((second, first))
         first, second, value = first[order], second[order], value[order]
         bounds = np.searchsorted(first, np.arange(height + 1))
-        self._shift = np.zeros(height, np.int32)
+        self.shifts = np.zeros(height, np.int32)
         taken = np.zeros(len(first) * 2 + width, bool)
         # Full rows first: they are hard to place, the sparse ones fit into the holes they leave.
         for row in np.argsort(-np.diff(bounds), kind="stable"):
@@ -32,20 +36,19 @@ class PairTable:
             if shift + width > len(taken):
                 taken = np.concatenate([taken, np.zeros(len(taken) + width, bool)])
             taken[shift + columns] = True
-            self._shift[row] = shift
-        size = int(self._shift.max(initial=0)) + width
-        self._owner = np.full(size, -1, np.int32)
-        self._value = np.zeros(size, np.int32)
-        places = self._shift[first] + second
-        self._owner[places] = first
-        self._value[places] = value
+            self.shifts[row] = shift
+        size = int(self.shifts.max(initial=0)) + width
+        # The row that owns a place, above the value there: one read gives both.
+        self.entries = np.zeros(size, np.int64)
+        self.entries[self.shifts[first] + second] = (first.astype(np.int64) << _HALF) | value
 
     def get(self, first: Integers, second: Integers) -> Integers:
         """Return int32 [pairs]: the value of each pair, 0 where it has none or a number is 0."""
-        places = self._shift.take(first)
+        places = self.shifts.take(first)
         places += second
-        values = self._value.take(places)
-        values *= self._owner.take(places) == first
+        entries = self.entries.take(places)
+        values = entries.astype(np.int32)  # the lower half
+        values *= (entries >> _HALF) == first
         return values
 
 

@@ -5,29 +5,26 @@ graph every sum is one of integers under 2^24 and every score comes out of a tab
 padding, nor neighbours, nor threads can change a bit.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime as ort
 
 from scorer.errors import BundleError
-from scorer.student.ngrams import EncodedWorks
+from scorer.student.encoded import EncodedWorks
+from scorer.student.runtime import check_outputs, open_graph, promised_shapes, run_graph
 from scorer.targets import Targets
 
 Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.uint8]
 
 # Ids in one ONNX batch: enough to make a call worth its overhead, few enough to keep memory small.
 _IDS_A_BATCH: Final = 1 << 14
 _MOST_ROWS_A_BATCH: Final = 1 << 11
 _LENGTH_STEP: Final = 4
-# The key under which a protobuf tensor names the file that holds its data; its length byte may be
-# written in more than one way.
-_EXTERNAL_DATA: Final = re.compile(rb"\x0a(?:\x08|\x88\x80*\x00)location")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +32,26 @@ class Scores:
     """Scores of a batch of works.
 
     `binary`: head -> float32 [works, categories + flags]; `axes`: head -> axis -> float32
-    [works, values]. All lie in [0, 1].
+    [works, values]. All lie in [0, 1]. Where the places of the best values were found on the way:
+    `best`, head -> axis -> uint8 [works], and `best_mean`, axis -> uint8 [works], that of the mean
+    over the heads that have learned the axis; the first of equals.
     """
 
     binary: Mapping[str, Floats]
     axes: Mapping[str, Mapping[str, Floats]]
+    best: Mapping[str, Mapping[str, Places]] | None = None
+    best_mean: Mapping[str, Places] | None = None
+
+    @classmethod
+    def of_outputs(cls, outputs: Mapping[str, Floats], targets: Targets) -> Self:
+        """Sort a graph's outputs, `<head>/binary` and `<head>/<axis>`, by head."""
+        return cls(
+            {head: outputs[f"{head}/binary"] for head in targets.head_names},
+            {
+                head: {axis.name: outputs[f"{head}/{axis.name}"] for axis in targets.axes}
+                for head in targets.head_names
+            },
+        )
 
 
 class Session:
@@ -48,28 +60,11 @@ class Session:
     def __init__(self, path: Path, targets: Targets, *, ids: int) -> None:
         """Load the graph; raise `BundleError` where it does not fit `targets` and `ids` ids."""
         self._targets = targets
-        options = ort.SessionOptions()
-        # Works are spread over threads a shard at a time; a graph of its own needs just one.
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = (
-            4  # errors come back as exceptions; the log would say them twice
-        )
-        graph = path.read_bytes()
-        if _EXTERNAL_DATA.search(graph):
-            raise BundleError(
-                f"{path}: keeps weights in another file, which may lie anywhere; not "
-                "loaded.\nA bundle holds its whole graph in model.onnx: save it as one file."
-            )
-        try:
-            self._session = ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises its own, undocumented types
-            reason = str(error).splitlines()[0][:200]
-            raise BundleError(f"{path}: onnxruntime cannot load it ({reason}).") from error
-        self._shapes = _promised_shapes(targets)
+        self._session = open_graph(path)
+        self._shapes = promised_shapes(targets)
         self._check(path, ids)
 
-    def score(self, works: EncodedWorks) -> Scores:
+    def score(self, works: EncodedWorks, *, shares: bool = True) -> Scores:
         """Return the scores of the works, in their order."""
         lengths = np.diff(works.offsets)
         order = np.argsort(lengths, kind="stable")
@@ -85,42 +80,16 @@ class Session:
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         outputs = {name: scores.take(back, axis=0) for name, scores in outputs.items()}
-        return Scores(
-            {head: outputs[f"{head}/binary"] for head in self._targets.head_names},
-            {
-                head: {axis.name: outputs[f"{head}/{axis.name}"] for axis in self._targets.axes}
-                for head in self._targets.head_names
-            },
-        )
+        return Scores.of_outputs(outputs, self._targets)
 
     def _run(self, ids: npt.NDArray[np.int32]) -> list[Floats]:
-        """Run the graph; what it promised by its declared shapes is checked on what it gives."""
-        try:
-            found: list[Floats] = self._session.run(list(self._shapes), {"ids": ids})
-        except Exception as error:  # onnxruntime raises its own, undocumented types
-            raise BundleError(f"model.onnx: failed ({str(error).splitlines()[0]}).") from error
-        for (name, width), scores in zip(self._shapes.items(), found, strict=True):
-            if scores.shape != (len(ids), width):
-                raise BundleError(
-                    f"model.onnx: output {name!r} has shape {list(scores.shape)}, expected "
-                    f"{[len(ids), width]}.\nTrain the bundle again."
-                )
-        return found
+        return run_graph(self._session, {"ids": ids}, self._shapes)
 
     def _check(self, path: Path, ids: int) -> None:
         inputs = {node.name: node.type for node in self._session.get_inputs()}
         if inputs != {"ids": "tensor(int32)"}:
             raise BundleError(f"{path}: takes {inputs}, expected one input ids of int32 [B, L].")
-        outputs = {node.name: node for node in self._session.get_outputs()}
-        for name, width in self._shapes.items():
-            if name not in outputs:
-                raise BundleError(f"{path}: no output {name!r}, which the manifest promises.")
-            found = outputs[name].shape
-            if found[1:] != [width] or outputs[name].type != "tensor(float)":
-                raise BundleError(
-                    f"{path}: output {name!r} is {outputs[name].type} {found}, "
-                    f"expected float32 [B, {width}]."
-                )
+        check_outputs(self._session, path, self._shapes)
         try:
             found = self._run(np.array([[ids - 1, 0]], np.int32))
         except BundleError as error:
@@ -130,14 +99,6 @@ class Session:
             ) from error
         if not all(np.isfinite(scores).all() for scores in found):
             raise BundleError(f"{path}: gives scores that are not finite. Train the bundle again.")
-
-
-def _promised_shapes(targets: Targets) -> dict[str, int]:
-    shapes: dict[str, int] = {}
-    for head in targets.head_names:
-        shapes[f"{head}/binary"] = len(targets.binary)
-        shapes |= {f"{head}/{axis.name}": len(axis.values) for axis in targets.axes}
-    return shapes
 
 
 def _batches(

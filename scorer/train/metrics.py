@@ -1,7 +1,7 @@
 """How well out-of-fold scores rank and call, plain and design-weighted (scikit-learn's metrics)."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,8 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from scorer.policy.fit import support
+from scorer.policy.fit import ENOUGH_POSITIVES, support
 from scorer.policy.policy import Support
-
-ENOUGH_POSITIVES: Final = 20
-"""Head and target pairs with fewer positives stay out of the mean: their figures are noise."""
 
 Booleans = npt.NDArray[np.bool_]
 

@@ -20,6 +20,9 @@ SCHEMA_VERSION: Final = 1
 ANEW: Final = "or begin anew with another --rounds-state."
 """How a message ends: the way out that is always open."""
 
+Use = Literal["heads", "mixed", "ensemble"]
+"""What an encoder is for: heads on it; n-grams beside it; n-grams alone, that learn from both."""
+
 
 class Options(Strict):
     """The choices of a recipe that the command offers: the same in every round."""
@@ -37,6 +40,8 @@ class RoundsState(Strict):
     schema_version: Literal[1] = SCHEMA_VERSION
     heads: tuple[Name, ...]
     options: Options
+    use: Use | None = None
+    """What an encoder is for, in every round; None: n-grams alone learn."""
     criteria: Criteria
     holdout: tuple[str, ...]
     """Ids of the works held out since the first round, in ascending order."""

@@ -22,10 +22,16 @@ from scorer.train.holdout import (
 )
 from scorer.train.maturity import Criteria, judge, option_name
 from scorer.train.measure import churn, mean_average_precision, mean_scores, rank_correlation
-from scorer.train.rounds import ANEW, Options, RoundsState, read_state
+from scorer.train.rounds import ANEW, Options, RoundsState, Use, read_state
 from scorer.train.trained import RoundsRequest
 
 _FIRST: Final = 5  # ids that a message names
+_USES: Final[dict[Use | None, str]] = {
+    None: "n-grams alone",
+    "heads": "--encoder",
+    "mixed": "--encoder --mixed",
+    "ensemble": "--ensemble",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +59,28 @@ class Turn:
     """The round that begins, and the rules that the rounds before it have set."""
 
     options: Options
+    use: Use | None
+    """What an encoder is for; None: there is none."""
     criteria: Criteria
     before: RoundsState | None
     """None: it is the first."""
 
     @classmethod
-    def open(cls, request: RoundsRequest, recipe: Recipe) -> Self:
+    def open(cls, request: RoundsRequest, recipe: Recipe, use: Use | None = None) -> Self:
         """Read the state, if there is one; raise where it cannot be read, continued or written."""
         path = request.state
         with told(path), tempfile.TemporaryDirectory(prefix=".scorer.", dir=path.parent):
             pass  # the folder can be written
         wanted = Options(**{name: getattr(recipe, name) for name in Options.model_fields})
         if not path.exists():
-            return cls(wanted, request.criteria, None)
+            return cls(wanted, use, request.criteria, None)
         before = read_state(path)
+        if use != before.use:
+            raise UsageError(
+                f"{path}: its rounds began with {_USES[before.use]}, this one asks for "
+                f"{_USES[use]}: rounds that learn in two ways cannot be compared.\n"
+                f"Learn as they did, {ANEW}"
+            )
         asked = wanted.model_dump() | request.criteria.model_dump()
         fixed = before.options.model_dump() | before.criteria.model_dump()
         for name in asked if request.given is None else asked.keys() & request.given:
@@ -75,7 +89,7 @@ class Turn:
                     f"--{option_name(name)} {asked[name]:.15g}: the rounds of {path} began with "
                     f"{fixed[name]:.15g}.\nLeave the option out, {ANEW}"
                 )
-        return cls(before.options, before.criteria, before)
+        return cls(before.options, use, before.criteria, before)
 
     @property
     def number(self) -> int:
@@ -185,6 +199,7 @@ class Measured:
         return RoundsState(
             heads=tuple(self.targets.head_names),
             options=self.turn.options,
+            use=self.turn.use,
             criteria=self.turn.criteria,
             holdout=self.split.holdout,
             answers=self.split.answers,

@@ -13,11 +13,11 @@ from scorer.engine.place import check_place
 from scorer.errors import OutputError, UsageError
 from scorer.status import STAMP
 from scorer.targets import Targets, score_column
-from scorer.train.crossfit import OutOfFold
+from scorer.train.learner import Predicted
 from scorer.train.trained import Trained, TrainRequest
 
 
-def unseen_table(ids: pl.Series, unseen: OutOfFold, targets: Targets) -> pl.DataFrame:
+def unseen_table(ids: pl.Series, unseen: Predicted, targets: Targets) -> pl.DataFrame:
     """Return `id` and float32 score columns [works]; a target that no head could learn scores 0."""
     width = unseen.scores.shape[1] // len(targets.heads)
     columns = {"id": ids}
@@ -37,9 +37,8 @@ def check_unseen_place(place: Path, request: TrainRequest) -> None:
             f"{place}: lies in the bundle's folder, which holds nothing else.\n"
             "Keep the out-of-fold scores elsewhere: --out-of-fold."
         )
-    for source in (request.labels, request.sample, *request.heads.values()):
-        if source is not None:
-            check_place(place, source)
+    for source in request.inputs():
+        check_place(place, source)
     if place.exists() and not request.overwrite:
         raise OutputError(
             f"{place}: exists already. Choose another --out-of-fold, or say --overwrite."

@@ -18,8 +18,9 @@ from scipy.sparse import csr_matrix
 
 from scorer.policy.policy import Policy, Silent
 from scorer.student.bundle import Student, load_student
+from scorer.student.listing import list_ngrams
 from scorer.student.manifest import Manifest, Maturity, NgramSettings, TextField, TrainingData
-from scorer.student.ngrams import NgramEncoder, list_ngrams
+from scorer.student.ngrams import NgramEncoder
 from scorer.targets import Axis, Binary, Head, Label, Targets
 from scorer.train.graph import build_graph
 from scorer.train.quantise import Table, quantise

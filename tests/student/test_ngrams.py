@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorer.student.bundle import Student
+from scorer.student.encoded import EncodedWorks
+from scorer.student.listing import list_ngrams
 from scorer.student.manifest import NgramSettings, TextField
-from scorer.student.ngrams import EncodedWorks, NgramEncoder, list_ngrams
+from scorer.student.ngrams import NgramEncoder
 
 Ngram = tuple[str, str]
 

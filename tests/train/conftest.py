@@ -96,3 +96,15 @@ def rounds(three_rounds: Rounds, tmp_path: Path) -> Rounds:
     """A copy of three rounds, to go on from."""
     folder = Path(shutil.copytree(three_rounds.folder, tmp_path / "rounds"))
     return Rounds(folder, three_rounds.table)
+
+
+@pytest.fixture(scope="session")
+def searchable(
+    make_labels: Callable[..., pl.DataFrame], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Path of a label table that a search can part; its labels have no axes."""
+    table = make_labels(200)
+    axes = [name for name in table.columns if name.endswith(("_domain", "_genre"))]
+    path = tmp_path_factory.mktemp("searchable") / "labels.parquet"
+    table.drop(axes).write_parquet(path)
+    return path

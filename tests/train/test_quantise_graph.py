@@ -9,23 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_matrix
+from two_heads import OUTPUTS, TARGETS
 
 from scorer.student.ngrams import EncodedWorks
 from scorer.student.session import Session
-from scorer.targets import Axis, Binary, Head, Label, Targets
 from scorer.train.graph import build_graph
 from scorer.train.quantise import HALF, NEVER, Table, quantise, score_table, share_table
-
-LABEL = Label(en="Label", fr="Étiquette")
-TARGETS = Targets(
-    heads=(Head(name="a"), Head(name="b")),
-    binary=(
-        Binary(name="one", kind="category", label=LABEL),
-        Binary(name="mark", kind="flag", label=LABEL),
-    ),
-    axes=(Axis(name="kind", label=LABEL, values=("x", "y", "z"), value_labels=(LABEL,) * 3),),
-)
-OUTPUTS = 2 * (2 + 3)
 
 weights = hnp.arrays(
     np.float64,

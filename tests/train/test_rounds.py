@@ -40,9 +40,9 @@ def test_no_work_of_a_venue_held_out_is_learned_from(
     seen: list[Labels] = []
     learn = scorer.train.distil._learn
 
-    def spy(request: TrainRequest, labels: Labels, say: Callable[[str], None]) -> Any:
+    def spy(request: TrainRequest, labels: Labels, *others: Any) -> Any:
         seen.append(labels)
-        return learn(request, labels, say)
+        return learn(request, labels, *others)
 
     monkeypatch.setattr(scorer.train.distil, "_learn", spy)
     manifest = rounds.train(rounds.table[:200])

@@ -15,7 +15,7 @@ from scorer.labels.sample import read_label_table
 from scorer.train.distil import train
 from scorer.train.holdout import held_out_venues
 from scorer.train.rounds import read_state
-from scorer.train.trained import RoundsRequest
+from scorer.train.trained import EncoderRequest, RoundsRequest
 
 ANEW = "or begin anew with another --rounds-state."
 
@@ -36,6 +36,16 @@ def test_options_that_contradict_the_first_round(
     request = rounds.request(rounds.table, rounds=asked, recipe=replace(rounds.recipe, **recipe))
     assert rounds.refusal(request, UsageError) == (
         f"{said.format(rounds.state)}\nLeave the option out, {ANEW}"
+    )
+
+
+def test_rounds_that_learn_in_another_way_do_not_continue(rounds: Any, tmp_path: Path) -> None:
+    """Churn between two kinds of student tells nothing of how many labels are enough."""
+    request = rounds.request(rounds.table, encoder=EncoderRequest(tmp_path / "none", "mixed"))
+    assert rounds.refusal(request, UsageError) == (
+        f"{rounds.state}: its rounds began with n-grams alone, this one asks for --encoder "
+        "--mixed: rounds that learn in two ways cannot be compared.\n"
+        f"Learn as they did, {ANEW}"
     )
 
 

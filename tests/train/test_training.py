@@ -15,10 +15,11 @@ import polars as pl
 import pytest
 from sklearn.metrics import average_precision_score, fbeta_score, roc_auc_score
 
-import scorer.train.crossfit
+import scorer.train.learner
 from scorer.cli.train import train as train_command
 from scorer.engine.batch import score_batch
-from scorer.engine.job import RunRequest, default_policy
+from scorer.engine.job import default_policy
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.errors import InputError, OutputError, ScorerError
 from scorer.labels.sample import Labels, read_label_table
@@ -26,12 +27,14 @@ from scorer.policy.policy import Policy
 from scorer.student.bundle import Student, load_student
 from scorer.student.folder import load_manifest, read_card
 from scorer.student.manifest import Manifest
-from scorer.train.crossfit import OutOfFold, out_of_fold
+from scorer.train.crossfit import out_of_fold
 from scorer.train.distil import train
 from scorer.train.fit import Recipe
+from scorer.train.folds import venue_folds
+from scorer.train.learner import NgramLearner, Predicted
 from scorer.train.metrics import counted_pairs, mean_over_pairs, pair_metrics
 from scorer.train.quantise import score_table
-from scorer.train.trained import TrainRequest
+from scorer.train.trained import SearchRequest, TrainRequest
 
 MakeLabels = Callable[..., pl.DataFrame]
 OUTPUTS = 2 * (6 + 2 + 2)
@@ -55,8 +58,8 @@ def labels(tiny_labels: Path) -> Labels:
 
 
 @pytest.fixture(scope="module")
-def unseen(labels: Labels) -> OutOfFold:
-    return out_of_fold(labels, OUTPUTS, Recipe())
+def unseen(labels: Labels) -> Predicted:
+    return out_of_fold(labels, NgramLearner(Recipe()))
 
 
 def test_the_same_labels_give_the_same_bytes(
@@ -78,14 +81,14 @@ def test_the_same_labels_give_the_same_bytes(
 def test_folds_keep_venues_whole_and_score_every_work_once(
     labels: Labels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fit_heads, seen = scorer.train.crossfit.fit_heads, []
+    fit_heads, seen = scorer.train.learner.fit_heads, []
 
     def spy(labels: Labels, rows: np.ndarray, recipe: Recipe) -> Any:
         seen.append(rows)
         return fit_heads(labels, rows, recipe)
 
-    monkeypatch.setattr(scorer.train.crossfit, "fit_heads", spy)
-    out_of_fold(labels, OUTPUTS, Recipe(ngrams=50))
+    monkeypatch.setattr(scorer.train.learner, "fit_heads", spy)
+    out_of_fold(labels, NgramLearner(Recipe(ngrams=50)))
     everyone = set(range(300))
     held_out = [everyone - set(rows.tolist()) for rows in seen]
     assert len(seen) == 5
@@ -102,13 +105,13 @@ def test_works_without_a_venue_share_no_group(make_labels: MakeLabels, tmp_path:
         tmp_path / "b.parquet"
     )
     for name in ("a.parquet", "b.parquet"):
-        folds = scorer.train.crossfit._folds(read_label_table(tmp_path / name), Recipe())
+        folds = venue_folds(read_label_table(tmp_path / name).works, 5, 0)
         assert [len(test) for _, test in folds] == [12] * 5
 
 
 def test_works_with_an_empty_venue_share_no_group(make_labels: MakeLabels, tmp_path: Path) -> None:
     make_labels(60).with_columns(venue=pl.lit("")).write_parquet(tmp_path / "a.parquet")
-    folds = scorer.train.crossfit._folds(read_label_table(tmp_path / "a.parquet"), Recipe())
+    folds = venue_folds(read_label_table(tmp_path / "a.parquet").works, 5, 0)
     assert [len(test) for _, test in folds] == [12] * 5
 
 
@@ -120,7 +123,7 @@ def test_too_few_venues_are_told(trained: Callable[..., Manifest], make_labels: 
     )
 
 
-def test_out_of_fold_scores_are_those_of_the_score_table(unseen: OutOfFold) -> None:
+def test_out_of_fold_scores_are_those_of_the_score_table(unseen: Predicted) -> None:
     assert unseen.scores.dtype == np.float32
     assert unseen.scores.shape == unseen.logits.shape == (300, OUTPUTS)
     assert np.isin(unseen.scores, score_table(1 / 1024)).all()
@@ -134,7 +137,7 @@ def test_out_of_fold_scores_are_those_of_the_score_table(unseen: OutOfFold) -> N
 @pytest.mark.parametrize(("head", "start"), [("codex", 0), ("gemma", 10)])
 def test_metrics_in_the_bundle_are_scikit_learns(
     labels: Labels,
-    unseen: OutOfFold,
+    unseen: Predicted,
     student: Student,
     policy: Policy,
     *,
@@ -177,7 +180,7 @@ def test_declined_works_teach_nothing_else(student: Student) -> None:
 
 
 def test_thresholds_maximise_the_weighted_fbeta(
-    labels: Labels, unseen: OutOfFold, policy: Policy
+    labels: Labels, unseen: Predicted, policy: Policy
 ) -> None:
     rows = labels.judged("gemma", "metaresearch")
     truth = labels.positive("gemma", "metaresearch")[rows]
@@ -299,6 +302,25 @@ def test_a_target_whose_positives_share_one_venue_trains(
     trained(table)
     entry = default_policy(load_student(tmp_path / "student")).entry("codex", "research_integrity")
     assert entry.kind == "none"
+
+
+def test_a_target_whose_positives_share_one_venue_is_said_and_not_measured(
+    make_labels: MakeLabels, tmp_path: Path
+) -> None:
+    rare = pl.when(pl.col("id").str.ends_with("/W5")).then(pl.lit(["research_integrity"]))
+    table = make_labels(120).with_columns(
+        codex_categories=rare.otherwise(pl.col("codex_categories"))
+    )
+    table.write_parquet(tmp_path / "labels.parquet")
+    said: list[str] = []
+    request = TrainRequest(output=tmp_path / "student", labels=tmp_path / "labels.parquet")
+    manifest = train(request, said.append)
+    assert (
+        "codex/research_integrity: all positives (1) lie in one venue, so no fold can measure it; "
+        "it makes no calls"
+    ) in said
+    assert "codex/research_integrity" not in manifest.metrics["out_of_fold"]
+    assert "codex/metaresearch" in manifest.metrics["out_of_fold"]
 
 
 def test_labels_without_abstracts_make_a_bundle_that_does_not_touch_them(
@@ -432,6 +454,12 @@ def test_choices_reach_the_bundle_and_the_command_of_its_card(
 @pytest.mark.parametrize("option", ["ngrams", "beta", "min_pos", "min_ess", "seed"])
 def test_the_command_has_the_defaults_of_the_recipe(option: str) -> None:
     assert inspect.signature(train_command).parameters[option].default == getattr(Recipe(), option)
+
+
+@pytest.mark.parametrize("option", ["trials", "criterion", "budget"])
+def test_the_command_has_the_defaults_of_a_search(option: str) -> None:
+    usual = getattr(SearchRequest(), option)
+    assert inspect.signature(train_command).parameters[option].default == usual
 
 
 def test_the_manifest_says_what_it_learned_from(student: Student) -> None:

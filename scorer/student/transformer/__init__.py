@@ -1,0 +1,1 @@
+"""Transformers: texts to tokens, tokens through an ONNX graph. Extra `transformer`."""
