@@ -12,29 +12,25 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from scorer.decide.called import called
+from scorer.decide.called import called, silence, without_direct
 from scorer.decide.sample import (
     Examples,
     LabelFiles,
     Teachers,
-    learned_from,
-    named,
     scored_examples,
     table_examples,
+    too_good,
 )
 from scorer.decide.unseen import OutOfFold
 from scorer.engine.scored import ScoredFile
 from scorer.policy.calls import CANDIDATE, CONSENSUS, COVERED, SEGMENT, call_sets
-from scorer.policy.fit import Booleans, Scores, Sweep, Weights, sweep
-from scorer.policy.policy import Direct, Entry, Policy, Quota, Silent, Threshold
+from scorer.policy.fit import Booleans, Scores, Sweep, Weights, fbeta, sweep
+from scorer.policy.policy import Policy, Quota, Silent, Threshold
 from scorer.policy.words import decision
 from scorer.targets import Targets, score_column
 
 MOST_POINTS: Final = 200
 """In JSON and in a picture; a table shows ten."""
-_TOO_GOOD: Final = (
-    "{} learned from these very labels: the figures are too good. Use --out-of-fold FILE."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +128,11 @@ def curves(
     teachers = Teachers.read(labels, equal_weights=equal_weights)
     teachers.check_heads(scored.targets.head_names, labels.works)
     if out_of_fold is None:
-        examples = scored_examples(scored, teachers)
-        too_good = learned_from(scored.manifest.model_version, labels)
+        examples = scored_examples(scored, teachers.ids)
+        learned = too_good(scored.manifest.model_version, labels)
     else:
         unseen = OutOfFold.read(out_of_fold, scored)
-        examples, too_good = table_examples(unseen.scores, teachers, out_of_fold), False
+        examples, learned = table_examples(unseen.scores, teachers.ids, out_of_fold), []
     drawing = _Drawing(scored, teachers, examples, beta)
     return Curves(
         targets=scored.targets,
@@ -147,7 +143,7 @@ def curves(
         notes=(
             *teachers.strangers(scored.targets, labels.works),
             *examples.note(out_of_fold or scores),
-            *([_TOO_GOOD.format(scored.manifest.model_version)] if too_good else []),
+            *learned,
         ),
     )
 
@@ -165,7 +161,7 @@ class _Drawing:
         self._beta = beta
         # Works that a run was told to leave out are called here as all others would be.
         rows = examples.scores.with_columns(pl.lit(COVERED, SEGMENT).alias("segment"))
-        self._sets = call_sets(rows, scored.targets, _without_direct(self._policy))
+        self._sets = call_sets(rows, scored.targets, without_direct(self._policy))
 
     def target(self, target: str) -> dict[str, Curve]:
         """Return kind -> curve."""
@@ -203,7 +199,7 @@ class _Drawing:
         self, target: str, kind: str, known: Booleans, said: Booleans, score: Scores
     ) -> Curve:
         positive, weight = said[known], self._teachers.weight[self._examples.places][known]
-        silent = self._silence(target, kind)
+        silent = silence(self._policy, self._targets, kind, target)
         if not positive.any():
             return _nothing(silent or "no positive work", self._beta, works=int(known.sum()))
         current = None
@@ -220,19 +216,6 @@ class _Drawing:
             silent=silent,
         )
 
-    def _silence(self, target: str, kind: str) -> str | None:
-        """Return why there is no current point: the reason, or the heads that stay silent."""
-        entries = {head: self._policy.entry(head, target) for head in self._targets.head_names}
-        if kind in entries:
-            return decision(entries[kind]) if _is_silent(entries[kind]) else None
-        direct = [head for head, entry in entries.items() if isinstance(entry, Direct)]
-        if direct:
-            return f"{named(direct)}: direct label"
-        silent = [head for head, entry in entries.items() if _is_silent(entry)]
-        if len(silent) == len(entries):
-            return "never: every head is silent"
-        return f"never: {named(silent)} silent" if silent and kind == CONSENSUS else None
-
     def _value(self, target: str, kind: str) -> float | None:
         if kind not in self._targets.head_names:
             return None
@@ -246,12 +229,11 @@ def operating_point(
     """Return the design-weighted figures of a set of calls; a precision of no calls is 0."""
     hits = float(weight[now & positive].sum())
     all_called, all_positive = float(weight[now].sum()), float(weight[positive].sum())
-    squared = beta**2
     return Point(
         threshold=threshold,
         precision=hits / all_called if all_called else 0.0,
         recall=hits / all_positive,
-        fbeta=(1 + squared) * hits / (squared * all_positive + all_called),
+        fbeta=fbeta(hits, all_called, all_positive, beta),
     )
 
 
@@ -268,16 +250,3 @@ def _thinned(along: Sweep) -> Iterable[int]:
 
 def _nothing(silent: str, beta: float, works: int = 0) -> Curve:
     return Curve(works=works, positives=0, beta=beta, along=None, current=None, silent=silent)
-
-
-def _is_silent(entry: Entry) -> bool:
-    return isinstance(entry, Silent | Direct)
-
-
-def _without_direct(policy: Policy) -> Policy:
-    """Return the policy, its direct heads silent: their labels are not at hand here."""
-    entries = {
-        target: {h: Silent(reason="off") if isinstance(e, Direct) else e for h, e in heads.items()}
-        for target, heads in policy.entries.items()
-    }
-    return policy.model_copy(update={"entries": entries})

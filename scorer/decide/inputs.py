@@ -99,9 +99,9 @@ class Inputs:
     def examples(self) -> Examples:
         """Find the scores of the labelled works."""
         if self.unseen is not None:
-            return table_examples(self.unseen.scores, self.teachers, self.unseen.path)
+            return table_examples(self.unseen.scores, self.teachers.ids, self.unseen.path)
         assert self.scored is not None
-        return scored_examples(self.scored, self.teachers)
+        return scored_examples(self.scored, self.teachers.ids)
 
     def learned_from(self) -> bool:
         """Tell whether the scores are of a student that learned from these labels, if known."""

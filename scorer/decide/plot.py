@@ -1,46 +1,18 @@
 """A picture of operating points: one panel a target, precision against recall."""
 
-import io
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from scorer.decide.curve import Curves, Point
-from scorer.errors import UsageError
-from scorer.policy.calls import CANDIDATE, CONSENSUS
+from scorer.decide.picture import MARKERS, SETTINGS, saved, style
 from scorer.status import STAMP
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FORMATS: Final = ("png", "svg")
 _ACROSS: Final = 4
 _PANEL: Final = (3.3, 3.0)  # inches
-_DPI: Final = 130
-# Okabe and Ito (2008), told apart by the colour-blind; heads solid, combinations broken.
-_HEADS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
-_COMBINED: Final = {CANDIDATE: ("#E69F00", "--"), CONSENSUS: ("#000000", ":")}
-_MARKERS: Final = {CANDIDATE: "D", CONSENSUS: "s"}
-_SETTINGS: Final[Any] = {
-    "font.size": 8,
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is there everywhere
-    "svg.hashsalt": "scorer",  # ids of the elements: the same curves, the same bytes
-    "svg.fonttype": "none",  # text stays text: the status can be searched for
-}
-
-
-def check_format(path: Path) -> None:
-    """Raise `UsageError` where a picture cannot be drawn so."""
-    if path.suffix[1:] not in _FORMATS:
-        raise UsageError(f"{path}: pictures are .png or .svg. Choose another --plot.")
-    try:
-        import matplotlib  # noqa: F401, PLC0415 - an extra, loaded where it is used
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            "Plots need matplotlib, which is not installed.\n"
-            "Install the extra: pip install 'scorer[plot]'"
-        ) from error
 
 
 def draw(curves: Curves, kind: str) -> bytes:
@@ -49,7 +21,7 @@ def draw(curves: Curves, kind: str) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(SETTINGS):
         targets = curves.targets.binary
         down = -(-(len(targets) + 1) // _ACROSS)  # a place of its own for the legend
         size = (_PANEL[0] * _ACROSS, _PANEL[1] * down + 0.6)
@@ -62,7 +34,7 @@ def draw(curves: Curves, kind: str) -> bytes:
             panel.axis("off")
         _legend(panels[len(targets)], curves)
         _caption(figure, curves)
-        return _saved(figure, kind)
+        return saved(figure, kind)
 
 
 def _panel(panel: "Axes", title: str, curves: Curves, target: str) -> None:
@@ -73,7 +45,7 @@ def _panel(panel: "Axes", title: str, curves: Curves, target: str) -> None:
             [p.recall for p in points],
             [p.precision for p in points],
             lw=1.3,
-            **_style(curves, kind),
+            **style(curves.targets.head_names, kind),
         )
     panel.set(xlim=(0, 1.02), ylim=(0, 1.02))
     _marks(panel, {kind: c.current for kind, c in by_kind.items() if c.current}, curves)
@@ -102,10 +74,10 @@ def _marks(panel: "Axes", points: Mapping[str, Point], curves: Curves) -> None:
             [point.recall],
             [point.precision],
             label=f"{kind} {point.precision:.2f} / {point.recall:.2f}",
-            marker=_MARKERS.get(kind, "o"),
+            marker=MARKERS.get(kind, "o"),
             ms=7,
             ls="none",
-            color=_style(curves, kind)["color"],
+            color=style(curves.targets.head_names, kind)["color"],
             mec="white",
             mew=0.9,
             clip_on=False,
@@ -127,10 +99,10 @@ def _legend(panel: "Axes", curves: Curves) -> None:
             [],
             label=kind,
             lw=1.3,
-            marker=_MARKERS.get(kind, "o"),
+            marker=MARKERS.get(kind, "o"),
             ms=7,
             mec="white",
-            **_style(curves, kind),
+            **style(curves.targets.head_names, kind),
         )
         for kind in kinds
     ]
@@ -150,23 +122,3 @@ def _caption(figure: "Figure", curves: Curves) -> None:
         f"Status of every score: {STAMP}.",
         fontsize=8,
     )
-
-
-def _style(curves: Curves, kind: str) -> dict[str, Any]:
-    """Return colour and line of a kind."""
-    if kind in _COMBINED:
-        colour, line = _COMBINED[kind]
-        return {"color": colour, "ls": line}
-    return {"color": _HEADS[curves.targets.head_names.index(kind) % len(_HEADS)], "ls": "-"}
-
-
-def _saved(figure: "Figure", kind: str) -> bytes:
-    """Return the file's bytes; nothing in them says when or by which version they were drawn."""
-    sink = io.BytesIO()
-    if kind == "svg":
-        told = {"Date": None, "Creator": "scorer", "Description": STAMP}
-        figure.savefig(sink, format="svg", metadata=told)
-    else:
-        told = {"Software": "scorer", "Description": STAMP}
-        figure.savefig(sink, format="png", dpi=_DPI, metadata=told)
-    return sink.getvalue()

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from scorer.decide.boundary import boundaries, count_covered
 from scorer.decide.sources import BestWorks, Choice
 from scorer.engine.scored import ScoredFile
 from scorer.errors import InputError
+from scorer.policy.boundary import boundaries, count_covered
 from scorer.policy.fit import quota_size
 from scorer.policy.policy import Quota, Support
 from scorer.targets import score_column

@@ -1,6 +1,6 @@
 """The labelled sample as the student's targets see it, and the scores of its works."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -94,21 +94,24 @@ class Teachers:
         return self.labels.positive(head, target)
 
     def support(self, head: str, target: str) -> Support:
-        """Return the support of a head's target.
-
-        Its rate is a share of all works that the head was asked about. A declined work is one to
-        which the teacher did not say yes, and the frame has as many of them: the published rates
-        are of this kind.
-        """
+        """Return the support of a head's target; its rate is a share of the works asked about."""
         judged = self.judged(head, target)
-        asked = judged
-        if INSUFFICIENT_PAYLOAD in self.labels.targets.categories:
-            asked = judged | self.positive(head, INSUFFICIENT_PAYLOAD)
         return support(
             self.positive(head, target)[judged],
             self.weight[judged],
-            asked=float(self.weight[asked].sum()),
+            asked=float(self.weight[self.asked(head, target)].sum()),
         )
+
+    def asked(self, head: str, target: str) -> Booleans:
+        """Tell which works a head was asked about: bool [works]; rates are shares of them.
+
+        A declined work is one to which the teacher did not say yes, and the frame has as many of
+        them: the published rates are of this kind.
+        """
+        judged = self.judged(head, target)
+        if INSUFFICIENT_PAYLOAD not in self.labels.targets.categories:
+            return judged
+        return judged | self.positive(head, INSUFFICIENT_PAYLOAD)
 
     def check_heads(self, heads: list[str], where: Path) -> None:
         """Raise `InputError` where there are no labels of one of these heads."""
@@ -141,7 +144,7 @@ class Teachers:
 class Examples:
     """The labelled works that have scores: their places among the labels, and the scores.
 
-    `places`: int64 [examples], ascending; `scores`: `id`, perhaps `segment`, and score columns,
+    `places`: int64 [examples], ascending; `scores`: `id`, perhaps `usable_title`, score columns,
     [examples].
     """
 
@@ -167,29 +170,33 @@ class Examples:
         return score[known], teachers.positive(head, target)[rows], teachers.weight[rows]
 
 
-def scored_examples(scored: ScoredFile, teachers: Teachers) -> Examples:
-    """Find the labelled works in a scored file.
+def scored_examples(scored: ScoredFile, ids: pl.Series, columns: Sequence[str] = ()) -> Examples:
+    """Find the labelled works (ids, String [works]) in a scored file, and further `columns` there.
 
-    Works without a usable title are left out: they are called by rule, whatever their score.
+    Works without a usable title are left out, excluded ones too: they are called by rule, whatever
+    their score.
     """
-    lookup = IdLookup(teachers.ids)
+    lookup = IdLookup(ids)
     parts = []
-    for rows in scored.batches(["id", "segment", *scored.targets.score_columns]):
+    for rows in scored.batches(["id", "usable_title", *scored.targets.score_columns, *columns]):
         places = pl.Series("place", lookup.find(rows["id"]))
         parts.append(rows.with_columns(places).filter(pl.col("place") >= 0))
     found = pl.concat(parts) if parts else pl.DataFrame({"id": [], "place": []})
-    return _examples(found, teachers, scored.path)
+    return _examples(found, ids, scored.path)
 
 
-def table_examples(table: pl.DataFrame, teachers: Teachers, where: Path) -> Examples:
+def table_examples(table: pl.DataFrame, ids: pl.Series, where: Path) -> Examples:
     """Find the labelled works in a table of `id` and score columns."""
-    places = pl.Series("place", IdLookup(teachers.ids).find(table["id"]))
-    return _examples(table.with_columns(places).filter(pl.col("place") >= 0), teachers, where)
+    places = pl.Series("place", IdLookup(ids).find(table["id"]))
+    return _examples(table.with_columns(places).filter(pl.col("place") >= 0), ids, where)
 
 
-def learned_from(model_version: str, files: LabelFiles) -> bool:
-    """Tell whether a shipped student learned from these very labels; False where it is unknown."""
-    for folder in shipped_bundles():
+def learned_from(model_version: str, files: LabelFiles, bundles: Iterable[Path] = ()) -> bool:
+    """Tell whether a student learned from these very labels; False where it is unknown.
+
+    Known are the shipped bundles, and `bundles`, the folders of others.
+    """
+    for folder in (*bundles, *shipped_bundles()):
         manifest = load_manifest(folder)
         if manifest.version == model_version:
             learned = set(manifest.training.sha256.split())
@@ -197,21 +204,31 @@ def learned_from(model_version: str, files: LabelFiles) -> bool:
     return False
 
 
-def _examples(found: pl.DataFrame, teachers: Teachers, where: Path) -> Examples:
+def too_good(model_version: str, files: LabelFiles) -> list[str]:
+    """Return a note where a shipped student is compared with the labels that it learned from."""
+    if not learned_from(model_version, files):
+        return []
+    return [
+        f"{model_version} learned from these very labels: the figures are too good. Use "
+        "--out-of-fold FILE."
+    ]
+
+
+def _examples(found: pl.DataFrame, ids: pl.Series, where: Path) -> Examples:
     if found.is_empty():
         raise InputError(
-            f"{where}: has none of the {len(teachers.ids):,} labelled works; their ids begin "
-            f"{named(teachers.ids.to_list())}.\nScore a frame that holds them: scorer run"
+            f"{where}: has none of the {len(ids):,} labelled works; their ids begin "
+            f"{named(ids.to_list())}.\nScore a frame that holds them: scorer run"
         )
-    there = np.zeros(len(teachers.ids), bool)
+    there = np.zeros(len(ids), bool)
     there[found["place"].to_numpy()] = True
-    if "segment" in found.columns:
-        found = found.filter(pl.col("segment") != INSUFFICIENT_PAYLOAD)
+    if "usable_title" in found.columns:
+        found = found.filter("usable_title")
     found = found.sort("place")
     return Examples(
         places=found["place"].to_numpy(),
         scores=found.drop("place"),
-        missing=tuple(teachers.ids.filter(pl.Series(~there))),
+        missing=tuple(ids.filter(pl.Series(~there))),
     )
 
 

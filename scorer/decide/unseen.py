@@ -66,6 +66,11 @@ class OutOfFold:
         return cls(path, version, targets, scores)
 
 
+def is_out_of_fold(path: Path) -> bool:
+    """Tell whether a Parquet file says of itself what `OutOfFold.read` looks for."""
+    return b"targets" in (open_parquet(path).schema_arrow.metadata or {})
+
+
 def _check_scores(path: Path, scores: pl.Series) -> None:
     """Raise `InputError` where a score is null, NaN, or out of [0, 1]."""
     bad = (~(scores.is_between(0, 1) & scores.is_not_nan())).fill_null(True).arg_true()

@@ -82,7 +82,7 @@ class DirectLabels:
         return Given(
             said=pl.Series(self.said).gather(rows),
             known=pl.Series(self.known).gather(rows),
-            axes={name: values.gather(rows).cast(pl.String) for name, values in self.axes.items()},
+            axes={name: values.gather(rows) for name, values in self.axes.items()},
         )
 
 

@@ -35,6 +35,8 @@ class Labels:
     """Whether design weights came with the labels; otherwise each work weighs 1."""
     left_out: tuple[str, ...]
     """Columns of a head that are free text, no axis."""
+    stratum: pl.Series | None
+    """String [works], where the labels tell which stratum a work was drawn from."""
     _said: pl.DataFrame
 
     def judged(self, head: str, target: str) -> npt.NDArray[np.bool_]:
@@ -75,7 +77,11 @@ class Labels:
     def only(self, rows: npt.NDArray[np.int64]) -> "Labels":
         """Return some of the works and what was said of them, in this order; targets stay."""
         return replace(
-            self, works=self.works[rows], weight=self.weight[rows], _said=self._said[rows]
+            self,
+            works=self.works[rows],
+            weight=self.weight[rows],
+            stratum=None if self.stratum is None else self.stratum[rows],
+            _said=self._said[rows],
         )
 
 
@@ -138,6 +144,7 @@ def _labels(table: pl.DataFrame, where: str) -> Labels:
         targets=targets,
         weighted="weight" in table.columns,
         left_out=tuple(left_out),
+        stratum=table["stratum"].cast(pl.String) if "stratum" in table.columns else None,
         _said=said,
     )
 

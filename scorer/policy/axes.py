@@ -13,10 +13,15 @@ from scorer.policy.calls import CANDIDATE, CONSENSUS, MAJORITY, Given, Mode, kin
 from scorer.policy.policy import Policy
 from scorer.targets import Axis, Targets
 
+Places = npt.NDArray[np.uint8]
+
 
 @dataclass(frozen=True, slots=True)
 class AxisChoices:
-    """Best values of the axes: head -> axis -> String [works], and of the mean over the heads."""
+    """Best values of the axes: head -> axis -> [works], and of the mean over the heads.
+
+    They are an Enum of the axis's values.
+    """
 
     by_head: Mapping[str, Mapping[str, pl.Series]]
     by_mean: Mapping[str, pl.Series]
@@ -25,30 +30,48 @@ class AxisChoices:
 def choose_axes(
     scores: Mapping[str, Mapping[str, npt.NDArray[np.float32]]],
     targets: Targets,
+    best: Mapping[str, Mapping[str, Places]] | None = None,
+    best_mean: Mapping[str, Places] | None = None,
 ) -> AxisChoices:
     """Return each head's best value and the value with the best mean; the first of equals wins.
 
-    `scores`: head -> axis -> float32 [works, values].
+    `scores`: head -> axis -> float32 [works, values]. `best`, head -> axis -> uint8 [works], and
+    `best_mean`, axis -> uint8 [works]: the places of these values, where they are known.
     """
+    if best is None or best_mean is None:
+        best = {
+            head: {axis: _best(of) for axis, of in axes.items()} for head, axes in scores.items()
+        }
+        best_mean = {axis.name: _best(_total(scores, axis, targets)) for axis in targets.axes}
     by_head: dict[str, dict[str, pl.Series]] = {head: {} for head in targets.head_names}
     by_mean: dict[str, pl.Series] = {}
     for axis in targets.axes:
-        names = pl.Series(axis.values, dtype=pl.String)
-        fitted = []
-        for head in targets.heads:
-            if axis.name in head.unavailable:
-                works = len(scores[head.name][axis.name])
-                by_head[head.name][axis.name] = _nothing(works)
-            else:
-                fitted.append(scores[head.name][axis.name])
-                by_head[head.name][axis.name] = names.gather(_best(fitted[-1]))
-        if fitted:
-            # In float64 the sum of a few float32 is exact: the order of the heads cannot matter.
-            total = np.sum([part.astype(np.float64) for part in fitted], axis=0)
-            by_mean[axis.name] = names.gather(_best(total))
-        else:
-            by_mean[axis.name] = by_head[targets.head_names[0]][axis.name]
+        names = pl.Series(axis.values, dtype=pl.Enum(axis.values))
+        nothing = _nothing(len(best_mean[axis.name]), names.dtype)
+        fitted = _fitted(axis, targets)
+        for head in targets.head_names:
+            by_head[head][axis.name] = (
+                names.gather(best[head][axis.name]) if head in fitted else nothing
+            )
+        by_mean[axis.name] = names.gather(best_mean[axis.name]) if fitted else nothing
     return AxisChoices(by_head, by_mean)
+
+
+def _fitted(axis: Axis, targets: Targets) -> list[str]:
+    return [head.name for head in targets.heads if axis.name not in head.unavailable]
+
+
+def _total(
+    scores: Mapping[str, Mapping[str, npt.NDArray[np.float32]]], axis: Axis, targets: Targets
+) -> npt.NDArray[np.float64]:
+    """Return the sum over the heads that have learned the axis, float64 [works, values].
+
+    In float64 the sum of a few float32 is exact: the order of the heads cannot matter.
+    """
+    total = np.zeros(scores[targets.head_names[0]][axis.name].shape)
+    for head in _fitted(axis, targets):
+        total += scores[head][axis.name]
+    return total
 
 
 def axis_columns(
@@ -72,7 +95,12 @@ def axis_columns(
         for head in reversed(targets.head_names):  # of labels that differ, the first head's wins
             if not given or head not in given:
                 continue
-            said = given[head].axes.get(axis.name, _nothing(len(usable)))
+            named = given[head].axes.get(axis.name)
+            said = (
+                _nothing(len(usable), candidate.dtype)
+                if named is None
+                else named.cast(candidate.dtype)
+            )
             of_head[head] = said
             candidate = said.zip_with(said.is_not_null(), candidate)
         values = {**of_head, CANDIDATE: candidate, CONSENSUS: where_all_agree([*of_head.values()])}
@@ -89,7 +117,7 @@ def axis_columns(
 
 def best_names(targets: Targets, policy: Policy) -> list[str]:
     """Return the names of `best_columns`."""
-    return [best_name(kind, axis) for kind, axis in _bests(targets, policy)]
+    return [best_name(kind, axis) for kind, axis in bests(targets, policy)]
 
 
 def best_name(kind: str, axis: Axis) -> str:
@@ -106,7 +134,7 @@ def best_columns(
     on a call, and all of them where a head's labels were given. `kind`: a head, or `candidate`.
     """
     columns = []
-    for kind, axis in _bests(targets, policy):
+    for kind, axis in bests(targets, policy):
         best = choices.by_mean if kind == CANDIDATE else choices.by_head[kind]
         columns.append(_only(best[axis.name], usable).alias(best_name(kind, axis)))
     return columns
@@ -119,16 +147,25 @@ def stored_name(kind: str, axis: Axis, columns: Collection[str]) -> str:
 
 
 def stored_choices(rows: pl.DataFrame, targets: Targets) -> AxisChoices:
-    """Return the best values as a scored file holds them; null without a usable title."""
+    """Return the best values of a scored file; null without a usable title.
+
+    What is none of an axis's values comes to null too.
+    """
     columns = frozenset(rows.columns)
     by_kind = {
-        kind: {axis.name: rows[stored_name(kind, axis, columns)] for axis in targets.axes}
+        kind: {
+            axis.name: rows[stored_name(kind, axis, columns)].cast(
+                pl.Enum(axis.values), strict=False
+            )
+            for axis in targets.axes
+        }
         for kind in [*targets.head_names, CANDIDATE]
     }
     return AxisChoices(by_kind, by_kind[CANDIDATE])
 
 
-def _bests(targets: Targets, policy: Policy) -> list[tuple[str, Axis]]:
+def bests(targets: Targets, policy: Policy) -> list[tuple[str, Axis]]:
+    """Return the kind and the axis of each of the `best_columns`."""
     return [
         (kind, axis)
         for axis in targets.axes
@@ -153,7 +190,7 @@ def where_most_agree(values: Sequence[pl.Series]) -> pl.Series:
         next((v for v, n in Counter(row).items() if v is not None and 2 * n > len(row)), None)
         for row in distinct.iter_rows()
     ]
-    held = distinct.with_columns(pl.Series("most", most, pl.String))
+    held = distinct.with_columns(pl.Series("most", most, values[0].dtype))
     return rows.join(held, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")[
         "most"
     ]
@@ -174,5 +211,5 @@ def _only(values: pl.Series, where: pl.Series) -> pl.Series:
     return values.zip_with(where, values.clear(len(values)))
 
 
-def _nothing(works: int) -> pl.Series:
-    return pl.repeat(None, works, dtype=pl.String, eager=True)
+def _nothing(works: int, kind: pl.DataType) -> pl.Series:
+    return pl.repeat(None, works, dtype=kind, eager=True)

@@ -38,7 +38,8 @@ class Given:
     """What a direct head's labels say of a batch of works.
 
     `said` and `known`: UInt64 [works], bit `i` for the binary target `i`: whether the label says
-    yes, and whether there is one. `axes`: axis -> String [works], null where nothing is said.
+    yes, and whether there is one. `axes`: axis -> text
+    or an Enum of its values [works], null where nothing is said.
     """
 
     said: pl.Series
@@ -49,6 +50,11 @@ class Given:
 def kinds(targets: Targets, mode: Mode) -> list[str]:
     """Return whose calls there are columns of: each head, candidate, consensus, or majority too."""
     return [*targets.head_names, CANDIDATE, CONSENSUS, *([MAJORITY] if mode == MAJORITY else [])]
+
+
+def fewest(kind: str, heads: int) -> int:
+    """Return how many of so many heads must call a target for a combination of them to call it."""
+    return {CANDIDATE: 1, CONSENSUS: heads, MAJORITY: heads // 2 + 1}[kind]
 
 
 def segments(usable: pl.Series, excluded: npt.NDArray[np.bool_] | None) -> pl.Series:
@@ -205,5 +211,5 @@ def _combined(heads: Sequence[Bits], combination: str) -> Bits:
     if combination == CONSENSUS:
         return reduce(np.bitwise_and, heads)
     # More than half agree on a bit where some group of just that many heads does.
-    groups = combinations(heads, len(heads) // 2 + 1)
+    groups = combinations(heads, fewest(MAJORITY, len(heads)))
     return reduce(np.bitwise_or, (reduce(np.bitwise_and, group) for group in groups))

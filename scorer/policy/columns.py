@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from scorer.policy.axes import AxisChoices, axis_columns, best_columns, best_names
+from scorer.policy.axes import AxisChoices, axis_columns, best_columns, best_name, bests
 from scorer.policy.calls import (
     CLASSIFICATION,
     WHATS,
@@ -53,16 +53,16 @@ def score_only_columns(
 ) -> pl.DataFrame:
     """Return the same columns before the maturity gate: no call, null instead of an empty list."""
     everyone = kinds(targets, mode)
-    axes = [f"{kind}_{axis.name}" for axis in targets.axes for kind in everyone]
+    values = {axis.name: pl.lit(None, pl.Enum(axis.values)) for axis in targets.axes}
     return scores.select(
         *(
             pl.lit(None, pl.List(pl.String)).alias(f"{kind}_{what}")
             for kind in everyone
             for what in WHATS
         ),
-        *(pl.lit(None, pl.String).alias(name) for name in axes),
+        *(no.alias(f"{kind}_{axis}") for axis, no in values.items() for kind in everyone),
         pl.lit("score_only", CLASSIFICATION).alias("classification"),
         disagreement(scores, targets).alias("teacher_disagreement"),
         pl.lit(None, pl.Float32).alias("threshold_uncertainty"),
-        *(pl.lit(None, pl.String).alias(name) for name in best_names(targets, policy)),
+        *(values[axis.name].alias(best_name(kind, axis)) for kind, axis in bests(targets, policy)),
     )

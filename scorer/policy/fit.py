@@ -1,7 +1,7 @@
 """Fitting a policy: support from design weights, thresholds from scores and labels."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,11 @@ Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float64]
 Scores = npt.NDArray[np.float32]
+Sums = TypeVar("Sums", float, Floats)
+"""Sums of weights: of one set of works, or of many."""
 
+ENOUGH_POSITIVES: Final = 20
+"""Head and target pairs with fewer positives stay out of a mean: their figures are noise."""
 _ROUNDING: Final = 1e-12
 """Nine of ten works of equal weight are a recall of 0.9, though their summed weights may not be."""
 
@@ -65,12 +69,18 @@ class Sweep:
         return self.hits / self.positives
 
     def fbeta(self, beta: float) -> Floats:
-        """Return F-beta = (1 + b^2) TP / (b^2 (TP + FN) + (TP + FP)), float64 [points].
+        """Return F-beta, float64 [points]."""
+        return fbeta(self.hits, self.called, self.positives, beta)
 
-        All sums of weights (van Rijsbergen, 1979).
-        """
-        squared = beta**2
-        return (1 + squared) * self.hits / (squared * self.positives + self.called)
+
+def fbeta(hits: Sums, called: Sums, positives: Sums | float, beta: float) -> Sums:
+    """Return F-beta = (1 + b^2) TP / (b^2 (TP + FN) + (TP + FP)).
+
+    All are sums of weights: of the positives called, the called, the positives (van Rijsbergen,
+    1979).
+    """
+    squared = beta**2
+    return (1 + squared) * hits / (squared * positives + called)
 
 
 def sweep(score: Scores, positive: Booleans, weight: Weights) -> Sweep:

@@ -33,15 +33,17 @@ def disagreement(
     return scores.select(_largest(distances).alias("teacher_disagreement")).to_series()
 
 
-def uncertainty(scores: pl.DataFrame, targets: Targets, policy: Policy) -> pl.Series:
+def uncertainty(
+    scores: pl.DataFrame, targets: Targets, policy: Policy, only: str | None = None
+) -> pl.Series:
     """Return 1 at a threshold, falling to 0 at the end of the score range on its side; float32.
 
-    The largest over the heads and targets that have a threshold.
+    The largest over the heads and targets that have a threshold; `only`: of this target.
     """
     nearest = np.zeros(scores.height, np.float32)
     for head in targets.head_names:
         for target, entry in policy.of_head(head):
-            if isinstance(entry, Threshold | Quota):
+            if isinstance(entry, Threshold | Quota) and only in (None, target):
                 score = scores[score_column(head, target)].to_numpy()
                 np.maximum(nearest, _nearness(score, np.float32(entry.value)), out=nearest)
     return pl.Series("threshold_uncertainty", nearest)

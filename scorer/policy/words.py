@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from scorer.policy.calls import CANDIDATE, CONSENSUS, MAJORITY
+from scorer.policy.calls import CONSENSUS, MAJORITY, fewest
 from scorer.policy.policy import Direct, Entry, Policy, Quota, Silent, Support, Threshold
 from scorer.targets import INSUFFICIENT_PAYLOAD, Targets
 
@@ -69,16 +69,16 @@ def _in_words(policy: Policy, targets: Targets, target: str, mode: str) -> str:
     entries = {head: policy.entry(head, target) for head in targets.head_names}
     silent = [head for head, entry in entries.items() if isinstance(entry, Silent)]
     calling = [f"{head} {decision(entry)}" for head, entry in entries.items() if head not in silent]
-    fewest = {CANDIDATE: 1, CONSENSUS: len(entries), MAJORITY: len(entries) // 2 + 1}[mode]
+    needed = fewest(mode, len(entries))
     by_rule = target == INSUFFICIENT_PAYLOAD
-    if len(calling) < fewest:
+    if len(calling) < needed:
         if by_rule:
             return "only by rule, without a usable title"
         if not calling and mode != CONSENSUS:
             return "never: every head is silent"
         return f"never: {' and '.join(silent)} {'is' if len(silent) == 1 else 'are'} silent"
     if mode == MAJORITY:
-        words = f"{_MORE_THAN_ONE.get(fewest, fewest)} or more of: {', '.join(calling)}"
+        words = f"{_MORE_THAN_ONE.get(needed, needed)} or more of: {', '.join(calling)}"
     else:
         words = (" and " if mode == CONSENSUS else " or ").join(calling)
     return words + (", or by rule without a usable title" if by_rule else "")

@@ -9,8 +9,8 @@ import pytest
 
 from scorer.decide.inputs import FitRequest
 from scorer.decide.sample import LabelFiles
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import Output, RunManifest, manifest_path, read_manifest
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 
 

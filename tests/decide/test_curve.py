@@ -15,7 +15,8 @@ import pytest
 from sklearn.metrics import fbeta_score, precision_recall_curve, precision_score, recall_score
 
 from scorer.decide.curve import MOST_POINTS, Curves, curves
-from scorer.decide.plot import check_format, draw
+from scorer.decide.picture import check_format
+from scorer.decide.plot import draw
 from scorer.decide.sample import LabelFiles
 from scorer.engine.manifest import Output, manifest_path, read_manifest
 from scorer.engine.rows import row_schema

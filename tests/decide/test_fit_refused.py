@@ -15,7 +15,7 @@ from scorer.decide.sources import (
     BestFBeta,
     BestWorks,
 )
-from scorer.engine.job import RunRequest
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.errors import RefusedError, UsageError
 

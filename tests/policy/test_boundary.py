@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scorer.decide.boundary import Boundary, Read, boundaries, count_covered
+from scorer.policy.boundary import Boundary, Read, boundaries, count_covered, kth_scores
 from scorer.policy.calls import SEGMENT
 
 checked = settings(max_examples=80, deadline=None)
@@ -68,6 +68,7 @@ def test_exactly_the_k_best_are_called_whatever_the_order_and_the_split(
         found = boundaries(reader(shuffled, batch), {"score": k})["score"]
         assert sorted(called(shuffled, found)) == sorted(best)
         assert found == boundaries(reader(frame(rows)), {"score": k})["score"]
+        assert kth_scores(reader(shuffled, batch), {"score": k}) == {"score": found.value}
 
 
 @pytest.mark.parametrize("k", [1, 2, 4_999, 5_000, 5_001, 9_999, 10_000])

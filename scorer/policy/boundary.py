@@ -25,10 +25,14 @@ _IDS_HELD: Final = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The k-th best work: those over `value` are called, and at `value` ids up to `id`."""
+    """The k-th best work: those over `value` are among the best, and at `value` ids up to `id`."""
 
     value: float
     id: str
+
+    def holds(self, scores: pl.Series, ids: pl.Series) -> pl.Series:
+        """Tell which works are among the best (Boolean)."""
+        return (scores > self.value) | ((scores == self.value) & (ids <= self.id))
 
 
 def count_covered(read: Read) -> int:
@@ -43,6 +47,20 @@ def boundaries(read: Read, wanted: Mapping[str, int]) -> dict[str, Boundary]:
     Three readings of the file; memory is 0.5 MB a column, and at most half of the ids at a
     boundary's score.
     """
+    ties = _ties(read, wanted)
+    for rows in _covered(read, ["id", *wanted]) if wanted else ():
+        for name, tied in ties.items():
+            tied.add(rows["id"].filter(rows[name] == tied.value))
+    return {name: Boundary(tied.value, tied.last()) for name, tied in ties.items()}
+
+
+def kth_scores(read: Read, wanted: Mapping[str, int]) -> dict[str, float]:
+    """Return the score of the k-th best covered work: `boundaries` without ids, in two readings."""
+    return {name: tied.value for name, tied in _ties(read, wanted).items()}
+
+
+def _ties(read: Read, wanted: Mapping[str, int]) -> "dict[str, _Ties]":
+    """Return the boundaries' scores, their ids still to be read."""
     if not wanted:
         return {}
     upper = {name: _Descent(k) for name, k in wanted.items()}
@@ -61,10 +79,7 @@ def boundaries(read: Read, wanted: Mapping[str, int]) -> dict[str, Boundary]:
         found.settle()
         value = np.uint32(upper[name].bucket << _HALF | found.bucket).view(np.float32)
         ties[name] = _Ties(float(value), found.left, found.within)
-    for rows in _covered(read, ["id", *wanted]):
-        for name, tied in ties.items():
-            tied.add(rows["id"].filter(rows[name] == tied.value))
-    return {name: Boundary(tied.value, tied.last()) for name, tied in ties.items()}
+    return ties
 
 
 @dataclass(slots=True)
