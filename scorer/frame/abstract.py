@@ -7,20 +7,52 @@ left for indexes of no regular form, for Python objects, and to tell what is wro
 import json
 import operator
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from scorer.errors import InputError
 from scorer.frame.inverted_arrow import flat_pairs, flat_struct
-from scorer.frame.inverted_json import mended, split_json
+from scorer.frame.inverted_json import split_json, unwrapped
 from scorer.frame.mojibake import well_formed
-from scorer.frame.placed import LARGEST_POSITION, Ints, Unreadable, running_texts
+from scorer.frame.placed import LARGEST_POSITION, Unreadable, running_texts
 
 _WRAPPED: Final = "InvertedIndex"  # MAG: {"IndexLength": n, "InvertedIndex": {…}}
-_AT_ONCE: Final = 1024  # indexes flattened together: their arrays stay in the processor's cache
+_AT_ONCE: Final = 128  # indexes flattened together: their arrays stay in the processor's cache
+_MANY: Final = 10_000  # from so many indexes on, loading the compiled loop pays
+
+Loop = Callable[[pl.Series], tuple[pl.Series, npt.NDArray[np.bool_]]]
+
+
+class _Loops:
+    """The compiled loop, if the extra `fast` is there, once the program has met many indexes."""
+
+    def __init__(self) -> None:
+        self._met = 0
+        self._loop: Loop | None = None
+
+    @property
+    def are_loaded(self) -> bool:
+        """Whether they are in use."""
+        return self._loop is not None
+
+    def for_another(self, indexes: int) -> Loop | None:
+        """Return the loop for so many more indexes, None where columns serve as well."""
+        before, self._met = self._met, self._met + indexes
+        if before < _MANY <= self._met:
+            # Whatever keeps it from loading: the columns give the same texts.
+            with suppress(Exception):
+                from scorer.frame.inverted_loops import texts_of  # noqa: PLC0415 - an extra
+
+                self._loop = texts_of
+        return self._loop
+
+
+_LOOPS: Final = _Loops()
 
 
 def deinvert(indexes: pl.Series, ids: pl.Series) -> pl.Series:
@@ -33,7 +65,8 @@ def deinvert(indexes: pl.Series, ids: pl.Series) -> pl.Series:
     Raises `InputError` that names the first work that fails.
     """
     # A struct has a field for each word of the whole batch: it is gone through once.
-    at_once = max(1, len(indexes)) if isinstance(indexes.dtype, pl.Struct) else _AT_ONCE
+    whole = isinstance(indexes.dtype, pl.Struct) or _LOOPS.are_loaded
+    at_once = max(1, len(indexes)) if whole else _AT_ONCE
     texts = [pl.Series("abstract", [], dtype=pl.String)]
     for start in range(0, len(indexes), at_once):
         try:
@@ -48,6 +81,18 @@ def deinvert(indexes: pl.Series, ids: pl.Series) -> pl.Series:
 
 def _texts(indexes: pl.Series) -> pl.Series:
     """Return the texts of some indexes; raise `Unreadable` for the first that has none."""
+    if not indexes.null_count():
+        return _of_each(indexes)
+    rows = indexes.is_not_null().arg_true()
+    nothing = pl.repeat(None, len(indexes), dtype=pl.String, eager=True)
+    try:
+        return nothing.scatter(rows, _of_each(indexes.gather(rows)))
+    except Unreadable as error:
+        raise Unreadable(int(rows[error.row]), str(error)) from error
+
+
+def _of_each(indexes: pl.Series) -> pl.Series:
+    """Do the same for indexes none of which is null."""
     dtype = indexes.dtype
     if isinstance(dtype, pl.Struct):
         fields = {field.name: field.dtype for field in dtype.fields}
@@ -60,30 +105,47 @@ def _texts(indexes: pl.Series) -> pl.Series:
         return running_texts(flat_pairs(indexes.cast(pairs)), len(indexes))
     if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
         return running_texts(flat_pairs(indexes), len(indexes))
-    rows = indexes.is_not_null().arg_true().to_numpy().astype(np.int64)
     if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
-        given = _of_json(indexes.cast(pl.String).gather(rows), rows)
-    else:
-        given = _one_by_one(indexes.gather(rows), rows)
-    nothing = pl.repeat(None, len(indexes), dtype=pl.String, eager=True)
-    return nothing.scatter(rows, given)
+        return _of_json(indexes.cast(pl.String))
+    return _one_by_one(indexes, range(len(indexes)))
 
 
-def _of_json(texts: pl.Series, rows: Ints) -> pl.Series:
+def _of_json(texts: pl.Series) -> pl.Series:
+    loops = _LOOPS.for_another(len(texts))
+    if loops is None:
+        return _by_columns(texts)
+    found, unfit = loops(texts)
+    left = np.flatnonzero(unfit)
+    if not len(left):
+        return found
+    others = [pl.Series("abstract", [], dtype=pl.String)]
+    for start in range(0, len(left), _AT_ONCE):
+        rows = left[start : start + _AT_ONCE]
+        try:
+            others.append(_by_columns(texts.gather(rows)))
+        except Unreadable as error:
+            raise Unreadable(int(rows[error.row]), str(error)) from error
+    return found.scatter(left, pl.concat(others))
+
+
+def _by_columns(texts: pl.Series) -> pl.Series:
     placed, unfit = split_json(texts)
     found = running_texts(placed, len(texts))
     left = np.flatnonzero(unfit)
     if len(left):
-        placed, unfit = split_json(mended(texts.gather(left)))
+        placed, unfit = split_json(unwrapped(texts.gather(left)))
         found = found.scatter(left, running_texts(placed, len(left)))
         left = left[unfit]
     if len(left):
-        found = found.scatter(left, _one_by_one(texts.gather(left), rows.take(left)))
+        found = found.scatter(left, _one_by_one(texts.gather(left), left))
     return found
 
 
-def _one_by_one(indexes: Iterable[Any], rows: Ints) -> pl.Series:
-    """Return the texts of indexes that are JSON or Python objects, whatever their form."""
+def _one_by_one(indexes: Iterable[Any], rows: Iterable[int]) -> pl.Series:
+    """Return the texts of indexes that are JSON or Python objects, whatever their form.
+
+    `rows`: where each of them is, for the error.
+    """
     texts = []
     for index, row in zip(indexes, rows, strict=True):
         try:

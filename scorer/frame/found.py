@@ -23,6 +23,13 @@ class FoundFile:
     file: FrameFile
     partition: dict[str, str] = field(default_factory=dict)
 
+    def absolute(self) -> "FoundFile":
+        """Return the file with a path that holds in any working folder."""
+        if self.file.local is None:
+            return self
+        path = self.file.local.absolute()
+        return FoundFile(LocalFile(path, self.file.size, self.file.stamp), self.partition)
+
 
 def find_files(location: str | Path) -> list[FoundFile]:
     """Return the files of a frame in a fixed order; raise `InputError` where there is none."""

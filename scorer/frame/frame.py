@@ -1,7 +1,7 @@
 """A frame as the engine sees it: rows in order, whatever files they lie in."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -60,6 +60,26 @@ class Frame:
         assert first is not None
         files = [one.file for one in found]
         return cls(files, first.columns, 0, (), asked, first.kept_schema(), parts)
+
+    def narrowed(self, wanted: Sequence[str], *, keep: Sequence[str]) -> "Frame":
+        """Open the same files for other columns; raise `UsageError` for a kept one they lack."""
+        mapping = {name: path for name, path in self._asked["mapping"].items() if name in wanted}
+        found = [part.found for part in self._parts]
+        return Frame.open(found, wanted=wanted, mapping=mapping, keep=keep)
+
+    def only(self, wanted: Sequence[str], *, keep: Sequence[str]) -> "Frame":
+        """Return the frame as it is, but for the columns that are read: some of those it has."""
+        has = self._asked["wanted"]
+        less = self.narrowed([name for name in wanted if name in has], keep=keep)
+        return replace(less, files=self.files, skipped=self.skipped, notes=self.notes)
+
+    def absolute(self) -> Self:
+        """Return the frame with paths that hold in any working folder."""
+        return replace(self, _parts=[replace(p, found=p.found.absolute()) for p in self._parts])
+
+    def read_for(self, start: int, stop: int) -> list[FrameFile]:
+        """Return the files that hold the works from row `start` to `stop`."""
+        return [part.found.file for part, _, _ in self._within(start, stop)]
 
     @property
     def rows(self) -> int:

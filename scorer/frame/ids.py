@@ -11,17 +11,23 @@ from scorer.errors import InputError
 # Hashes held at a time, 8 bytes each: 128 MB. A larger frame is read again for each further share,
 # so that memory stays flat; reading ids alone runs at tens of millions a second.
 _HASHES_HELD: Final = 16_000_000
+# Of a frame of hundreds of millions more are held, or reading it again would take longer than
+# scoring: 2 GB at two billion works.
+_MOST_PASSES: Final = 8
 _SHOWN: Final = 5
 
 
-def check_ids(read: Callable[[], Iterable[pl.Series]], rows: int, where: str) -> None:
+def check_ids(
+    read: Callable[[], Iterable[pl.Series]], rows: int, where: str, *, held: int | None = None
+) -> None:
     """Check that no id is null and none occurs twice.
 
-    `read` gives the ids anew at each call, in batches of String; `rows` is how many there are.
+    `read` gives the ids anew at each call, in batches of String; `rows` is how many there are, of
+    which `held` are looked at together.
     Raises `InputError` with the count and the first five. Equal hashes alone prove nothing: the
     ids behind them are compared.
     """
-    shares = max(1, -(-rows // _HASHES_HELD))
+    shares = passes(rows, held)
     suspects = []
     for share in range(shares):
         hashes = _hashes(read(), share, shares, where if share == 0 else None)
@@ -30,6 +36,13 @@ def check_ids(read: Callable[[], Iterable[pl.Series]], rows: int, where: str) ->
     found = np.concatenate(suspects)
     if len(found):
         _refuse_duplicates(read(), pl.Series(found), where)
+
+
+def passes(rows: int, held: int | None = None) -> int:
+    """Return how often the ids of a frame are read; `held`: those looked at together."""
+    if held is not None:
+        return max(1, -(-rows // held))
+    return min(_MOST_PASSES, max(1, -(-rows // _HASHES_HELD)))
 
 
 def _hashes(

@@ -17,7 +17,7 @@ def flat_struct(indexes: pl.Series) -> Placed:
 
     Raises `Unreadable` for positions that are none.
     """
-    words = pa.array(list(indexes.struct.schema), pa.large_string())
+    words = pa.array([f"{word} " for word in indexes.struct.schema], pa.large_string())
     every = np.arange(len(indexes))
     columns = [_lists(column, every) for column in _arrow(indexes).flatten()]
     parents = [pc.list_parent_indices(column).to_numpy() for column in columns]
@@ -43,7 +43,8 @@ def flat_pairs(indexes: pl.Series) -> Placed:
     lists = _lists(lists, entry_rows)
     owners = pc.list_parent_indices(lists).to_numpy()
     rows = entry_rows.take(owners)
-    words = words.cast(pa.large_string())
+    nothing, space = (pa.scalar(sign, pa.large_string()) for sign in ("", " "))
+    words = pc.binary_join_element_wise(words.cast(pa.large_string()), nothing, space)
     return Placed(words, owners, rows, _positions(lists.flatten(), rows))
 
 

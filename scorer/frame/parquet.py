@@ -106,8 +106,10 @@ class ParquetFrame:
         groups, skip = self._groups_from(start)
         waiting: list[pa.RecordBatch] = []
         held, at = 0, start
+        reached = start - skip
         try:
             for read in self._read(leaves, rows, groups):
+                reached += read.num_rows
                 batch = read.slice(skip)
                 skip = max(0, skip - read.num_rows)
                 while batch.num_rows and left > 0:
@@ -122,10 +124,15 @@ class ParquetFrame:
                         waiting, held = [], 0
                 if left <= 0:
                     return
+        except MemoryError:  # which Arrow's own is too
+            raise
         except (pa.ArrowException, OSError) as error:
+            if type(error) is pa.ArrowException:  # of none of its kinds: no thread could be begun
+                raise
+            (group, *_), _ = self._groups_from(reached)
             raise InputError(
-                f"{self._name}: damaged near row {at + held:,} ({_first_line(error)}).\n"
-                "Copy or make the file again."
+                f"{self._name}: damaged near row {reached:,}, in row group {group:,} "
+                f"({_first_line(error)}).\nCopy or make the file again."
             ) from error
 
     def _read(self, leaves: list[str], rows: int, groups: list[int]) -> Iterator[pa.RecordBatch]:

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 LARGEST_POSITION: Final = 999_999_999
 """A position beyond it is damage: no abstract has a billion words."""
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 class Unreadable(Exception):  # noqa: N818 - told to the user as an `InputError`, with the work's id
@@ -30,9 +30,9 @@ class Unreadable(Exception):  # noqa: N818 - told to the user as an `InputError`
 class Placed:
     """The words of some inverted indexes, each with the places where it stands.
 
-    `words`: Arrow large_string. `owners`, `rows`, `positions`: int64 [places], for each place its
-    word (an index into `words`), its index and its position there. Within an index, places come in
-    order of appearance.
+    `words`: Arrow large_string, each with a space after it. `owners`, `rows`, `positions`: int64
+    [places], for each place its word (an index into `words`), its index and its position there.
+    Within an index, places come in order of appearance.
     """
 
     words: pa.Array
@@ -49,13 +49,18 @@ def running_texts(placed: Placed, height: int) -> pl.Series:
     counts = np.bincount(placed.rows, minlength=height)
     offsets = np.zeros(height + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
-    owners = placed.owners.take(_order(placed, counts, offsets))
-    words = placed.words.take(pa.array(owners))
-    lists = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), words)
-    joined = pc.binary_join(lists, pa.scalar(" ", words.type))
-    empty = pa.array(counts == 0)
-    texts = pc.if_else(empty, pa.scalar(None, joined.type), joined)
+    words = placed.words.take(pa.array(placed.owners.take(_order(placed, counts, offsets))))
+    texts = _cut(words, offsets, empty=counts == 0)
     return pl.Series("abstract", texts, dtype=pl.String)
+
+
+def _cut(words: pa.Array, offsets: Ints, *, empty: Bools) -> pa.Array:
+    """Return the texts of some lists of words: the words end to end but for the last space."""
+    _, ends, data = words.buffers()
+    bounds = np.frombuffer(ends, np.int64).take(offsets) if len(words) else offsets
+    cuts = np.column_stack([bounds[:-1], bounds[1:] - ~empty]).ravel()
+    pieces = pa.Array.from_buffers(words.type, len(cuts) - 1, [None, pa.py_buffer(cuts), data])
+    return pieces.take(pa.array(np.arange(0, len(cuts), 2), mask=empty))
 
 
 def _order(placed: Placed, counts: Ints, offsets: Ints) -> Ints:

@@ -1,23 +1,28 @@
 """From what the user names to a frame: files found, their format told, read at once or spooled."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
-from scorer.errors import InputError
-from scorer.frame.files import LocalFile
+from scorer.frame.files import FrameFile, LocalFile
 from scorer.frame.found import FoundFile, find_files
 from scorer.frame.frame import Frame
-from scorer.frame.readers.base import Asked, BadRecords, Piece
-from scorer.frame.readers.registry import READERS
+from scorer.frame.processes import read_aside
+from scorer.frame.readers.base import BadRecords
 from scorer.frame.readers.sniff import sniff
-from scorer.frame.spool import Spool
+from scorer.frame.reading import Order, Outcome, Task, read
+from scorer.frame.spool import Named, check_same, held
 
 PARQUET: Final = "parquet"
-SPOOL_FILE: Final = "frame.parquet"
 SPOOL_NOTES: Final = "frame.json"
+
+_TASK_BYTES: Final = 8 << 20  # of files that are read together: some seconds, or less
+_LARGE_BYTES: Final = 32 << 20
+_LARGE_WORKS: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +73,24 @@ class FrameSource:
         limit: int | None = None,
         *,
         deinverted: bool = False,
+        processes: int = 1,
     ) -> Frame:
-        """Read the files once into a Parquet file in `folder`, unless that is there already.
+        """Read the files once into Parquet files in `folder`, unless those are there already.
 
         Only what is wanted of the first `limit` works is kept. `say` is told how many there are so
-        far; `deinverted`: an inverted index becomes the abstract.
+        far; `deinverted`: an inverted index becomes the abstract; `processes`: how many may read a
+        large frame. A reading that was cut off goes on after its finished Parquet files.
         """
-        target, notes = folder / SPOOL_FILE, folder / SPOOL_NOTES
+        notes = folder / SPOOL_NOTES
         if not notes.exists():
-            with Spool(target, self.wanted, self.keep, deinverted=deinverted) as spool:
-                for name, piece in self._pieces(bad):
-                    say(spool.add(name, piece))
-                    if limit is not None and spool.rows >= limit:
-                        break
-                told = {"columns": spool.close(), "skipped": bad.count, "notes": spool.notes}
-            waiting = target.with_suffix(".tmp")
+            orders = list(self._orders(folder, bad, limit, deinverted=deinverted))
+            with closing(self._outcomes(orders, say, limit, processes)) as outcomes:
+                told = _gathered(orders, outcomes, bad, limit, deinverted=deinverted)
+            waiting = notes.with_suffix(".tmp")
             waiting.write_text(json.dumps(told))
             waiting.replace(notes)
         known = json.loads(notes.read_text())
-        here = [FoundFile(LocalFile.at(target))]
+        here = [FoundFile(LocalFile.at(folder / name)) for name in known["files"]]
         frame = Frame.open(here, wanted=list(known["columns"]), mapping={}, keep=self.keep)
         return replace(
             frame,
@@ -96,14 +100,87 @@ class FrameSource:
             notes=known["notes"],
         )
 
-    def _pieces(self, bad: BadRecords) -> Iterator[tuple[str, Piece]]:
-        asked = Asked(tuple(self.wanted), self.mapping, tuple(self.keep), bad)
+    def _orders(
+        self, folder: Path, bad: BadRecords, limit: int | None, *, deinverted: bool
+    ) -> Iterator[Order]:
+        """Yield the tasks of reading: the same ones however many processes there are."""
+        for number, files in enumerate(self._groups()):
+            task = Task(
+                target=folder / f"frame-{number:05}.parquet",
+                kind=self.kind,
+                first=self.found[0].file.name,
+                wanted=self.wanted,
+                mapping=self.mapping,
+                keep=self.keep,
+                on_bad=bad.policy,
+                limit=limit,
+                deinverted=deinverted,
+            )
+            yield task, files
+
+    def _groups(self) -> Iterator[list[FrameFile]]:
+        """Yield the files, as many together as are worth a task."""
+        # Kept columns of Arrow files have types, which the first file settles for all.
+        least = math.inf if self.kind == "arrow" and self.keep else _TASK_BYTES
+        group: list[FrameFile] = []
+        size = 0
         for one in self.found:
-            told = sniff(one.file)
-            if told.kind != self.kind:
-                raise InputError(
-                    f"{one.file.name}: holds {told.kind}, {self.found[0].file.name} holds "
-                    f"{self.kind}.\nScore files of different formats one by one."
-                )
-            for piece in READERS[told.kind](one.file, told.compression, asked):
-                yield one.file.name, piece
+            group.append(one.file)
+            size += one.file.size
+            if size >= least:
+                yield group
+                group, size = [], 0
+        if group:
+            yield group
+
+    def _outcomes(
+        self, orders: Sequence[Order], say: Callable[[int], None], limit: int | None, processes: int
+    ) -> Generator[Outcome]:
+        """Yield what comes of each task, in their order."""
+        if processes > 1 and len(orders) > 1 and self._is_large(limit):
+            yield from read_aside(orders, processes, say)
+            return
+        before = 0
+
+        def so_far(rows: int) -> None:
+            say(before + rows)
+
+        for task, files in orders:
+            outcome = read(task, files, so_far)
+            before += outcome.rows
+            yield outcome
+
+    def _is_large(self, limit: int | None) -> bool:
+        """Tell whether there is more to read than worker processes take to start."""
+        return (
+            sum(one.file.size for one in self.found) >= _LARGE_BYTES
+            and (limit is None or limit >= _LARGE_WORKS)
+            # Files behind addresses have open connections; messages hold names that are text.
+            and all(one.file.local and one.file.name.isprintable() for one in self.found)
+        )
+
+
+def _gathered(
+    orders: Sequence[Order],
+    outcomes: Iterator[Outcome],
+    bad: BadRecords,
+    limit: int | None,
+    *,
+    deinverted: bool,
+) -> dict[str, Any]:
+    """Return what all tasks came to; raise `InputError` where their files do not go together."""
+    files: list[str] = []
+    firsts: list[Named] = []
+    notes: list[str] = []
+    rows = 0
+    for (task, _), outcome in zip(orders, outcomes, strict=False):
+        files.append(task.target.name)
+        firsts.append(outcome.first)
+        notes += [note for note in outcome.notes if note not in notes]
+        bad.join(outcome.skipped, task.skipped)
+        rows += outcome.rows
+        if limit is not None and rows >= limit:
+            break
+    check_same(firsts[0], firsts[1:])
+    columns = held(firsts[0][1], deinverted=deinverted)
+    return {"files": files, "columns": columns, "skipped": bad.count, "notes": notes}

@@ -1,8 +1,6 @@
 """Works of another format, written into one Parquet file that can be read from any row."""
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +15,21 @@ from scorer.errors import InputError, UsageError
 from scorer.frame.contract import text
 from scorer.frame.readers.base import Piece
 
+Named = tuple[str, Mapping[str, str]]
+"""A file's name, and the contract's columns that were found in it -> where."""
+
 _TEXT: Final = pa.string()
 _NUMBER: Final = pa.int32()
 _INDEX: Final = "abstract_inverted_index"
-_MOST_WAITING: Final = 2  # pieces that are read and not yet written
+# Written once and read once: lz4 takes half the time of zstd. Most values of these occur once.
+_COMPRESSION: Final = "lz4"
+_DISTINCT: Final = ("id", "title", "abstract", _INDEX)
 
 
 class Spool:
     """A Parquet file in the making: all that is wanted, null where the works have none of it.
 
-    A context manager. De-inverting and writing go on beside the reading of the next piece.
+    A context manager.
     """
 
     def __init__(
@@ -36,8 +39,6 @@ class Spool:
 
         `deinverted`: an inverted index becomes the abstract.
         """
-        self._aside = ThreadPoolExecutor(1, thread_name_prefix="spool")
-        self._waiting_pieces: deque[Future[None]] = deque()
         self._deinverted = deinverted
         self._target = target
         self._waiting = target.with_suffix(".tmp")
@@ -59,7 +60,6 @@ class Spool:
         trace: TracebackType | None,
     ) -> None:
         """Stop writing; what was not closed goes with the folder, or is written over."""
-        self._aside.shutdown(cancel_futures=True)
         if error is not None and self._writer is not None:
             with suppress(OSError):  # the first error is the one to tell
                 self._writer.close()
@@ -69,33 +69,6 @@ class Spool:
         # A column of a JSON file may show late: the last piece of a file knows them all.
         self._files[name] = piece.columns
         self.notes += [note for note in piece.notes if note not in self.notes]
-        self._waiting_pieces.append(self._aside.submit(self._write, name, piece))
-        if len(self._waiting_pieces) > _MOST_WAITING:
-            self._waiting_pieces.popleft().result()
-        self.rows += piece.works.height
-        return self.rows
-
-    def close(self) -> dict[str, str]:
-        """Put the finished file in place; return the contract's columns that were found."""
-        while self._waiting_pieces:
-            self._waiting_pieces.popleft().result()
-        assert self._writer is not None  # a reader gives an empty piece where there is no work
-        self._writer.close()
-        first, *others = self._files.items()
-        for other in others:
-            if set(other[1]) != set(first[1]):
-                raise _mixed(first, other)
-        self._waiting.replace(self._target)
-        return self._held(dict(first[1]))
-
-    def _held(self, columns: dict[str, str]) -> dict[str, str]:
-        """Return the columns that the file holds of those that were found, and where they were."""
-        if not (self._deinverted and _INDEX in columns):
-            return columns
-        index = columns.pop(_INDEX)
-        return {**columns, "abstract": columns.get("abstract", index)}
-
-    def _write(self, name: str, piece: Piece) -> None:
         works = piece.works
         if self._deinverted and _INDEX in works.columns:
             try:
@@ -105,10 +78,26 @@ class Spool:
             works = works.with_columns(abstracts).drop(_INDEX)
         if self._writer is None:
             schema = self._schema(name, piece)
-            self._writer = pq.ParquetWriter(self._waiting, schema, compression="zstd")
+            self._writer = pq.ParquetWriter(
+                self._waiting,
+                schema,
+                compression=_COMPRESSION,
+                use_dictionary=[name for name in schema.names if name not in _DISTINCT],
+            )
         if works.height:
             table = _table(name, replace(piece, works=works), self._writer.schema)
             self._writer.write_table(table)
+        self.rows += works.height
+        return self.rows
+
+    def close(self) -> Named:
+        """Put the finished file in place; return the first of the files that went into it."""
+        assert self._writer is not None  # a reader gives an empty piece where there is no work
+        self._writer.close()
+        first, *others = self._files.items()
+        check_same(first, others)
+        self._waiting.replace(self._target)
+        return first
 
     def _schema(self, name: str, piece: Piece) -> pa.Schema:
         fields = [pa.field(n, _NUMBER if n == "year" else _TEXT) for n in self._wanted]
@@ -121,6 +110,28 @@ class Spool:
                     "Leave the option out, or rename the column."
                 )
         return pa.schema(fields)
+
+
+def held(found: Mapping[str, str], *, deinverted: bool) -> dict[str, str]:
+    """Return the contract's columns that a spool holds of those that were found, and where."""
+    columns = dict(found)
+    if not (deinverted and _INDEX in columns):
+        return columns
+    index = columns.pop(_INDEX)
+    return {**columns, "abstract": columns.get("abstract", index)}
+
+
+def check_same(first: Named, others: Sequence[Named]) -> None:
+    """Raise `InputError` unless files have the same columns; it names the first that differs."""
+    for other in others:
+        here, there = set(other[1]), set(first[1])
+        if here != there:
+            lacks = ", ".join(sorted(there - here)) or "nothing"
+            more = ", ".join(sorted(here - there)) or "nothing"
+            raise InputError(
+                f"{other[0]}: other columns than {first[0]}: lacks {lacks}, has {more} besides.\n"
+                "Score files of different columns one by one, or bring them into one form first."
+            )
 
 
 def _table(name: str, piece: Piece, schema: pa.Schema) -> pa.Table:
@@ -141,17 +152,3 @@ def _table(name: str, piece: Piece, schema: pa.Schema) -> pa.Table:
                 "Leave it out of --keep, or bring the files into one form first."
             ) from error
     return pa.Table.from_arrays(arrays, schema=schema)
-
-
-_Named = tuple[str, Mapping[str, str]]
-"""A file's name, and the columns that were found in it."""
-
-
-def _mixed(first: _Named, other: _Named) -> InputError:
-    here, there = set(other[1]), set(first[1])
-    lacks = ", ".join(sorted(there - here)) or "nothing"
-    more = ", ".join(sorted(here - there)) or "nothing"
-    return InputError(
-        f"{other[0]}: other columns than {first[0]}: lacks {lacks}, has {more} besides.\n"
-        "Score files of different columns one by one, or bring them into one form first."
-    )

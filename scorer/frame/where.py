@@ -15,6 +15,7 @@ _ACROSS_ROWS: Final = frozenset(
     ("Agg", "Len", "Over", "Rolling", "Quantile", "Correlation", "Covariance", "Rank", "Shift")
 )
 _FLAG: Final = "where"
+_SHOWN: Final = 30  # columns that an error lists; a frame has fewer, a scored file has many
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,10 @@ class Where:
                 hint = ""
                 if name == "abstract" and "abstract_inverted_index" in there:
                     hint = " With --deinvert there is an abstract too."
+                listed = ", ".join(there[:_SHOWN]) + (", …" if len(there) > _SHOWN else "")
                 raise UsageError(
                     f"--where {self.text!r}: no column {name!r}.\n"
-                    f"Columns: {', '.join(there)}.{hint} Text stands in 'single quotes'."
+                    f"Columns: {listed}.{hint} Text stands in 'single quotes'."
                 )
 
     def check_types(self, empty: pl.DataFrame) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scorer.errors import InputError
 from scorer.frame.abstract import deinvert
+from scorer.frame.inverted_json import split_json, unwrapped
 
 checked = settings(max_examples=60, deadline=None)
 
@@ -47,6 +48,26 @@ def from_arrow(column: pa.Array) -> list[str | None]:
 )
 def test_json_of_any_layout_gives_the_words_in_position_order(index: str) -> None:
     assert from_json(index) == ["All cats love cats"]
+
+
+def test_the_forms_that_programs_write_are_split_by_column() -> None:
+    regular = pl.Series(
+        [
+            '{"cats": [1, 3], "All": [0], "\\u0063ats": [], "\\"5\\"": [4]}',
+            '{"cats":[1,3],"All":[0]}',
+            '\n{ "cats": [ 1 , "3" ] ,\t"All":["007"] }\n',
+            "{}",
+        ]
+    )
+    wrapped = pl.Series([f'{{"IndexLength":4, "InvertedIndex": {index}}}' for index in regular])
+    assert not split_json(regular)[1].any()
+    assert split_json(wrapped)[1].all()
+    assert not split_json(unwrapped(wrapped))[1].any()
+    assert (
+        from_json(*regular)
+        == from_json(*wrapped)
+        == ['All cats cats "5"', "All cats cats", "cats cats All", None]
+    )
 
 
 def test_french_text_comes_back_whether_its_letters_were_escaped_or_not() -> None:

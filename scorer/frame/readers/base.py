@@ -1,5 +1,6 @@
 """What every reader of works takes and gives."""
 
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,21 +14,21 @@ from scorer.frame.files import FrameFile
 RECORDS_A_PIECE: Final = 16_384
 """About so many records a reader gives at a time; with abstracts that is 25 MB of text."""
 
+OnBad = Literal["error", "skip"]
+
 
 class BadRecords:
     """Records that cannot be read: an error at once, or counted and written aside."""
 
-    def __init__(
-        self, policy: Literal["error", "skip"] = "error", aside: Path | None = None
-    ) -> None:
+    def __init__(self, policy: OnBad = "error", aside: Path | None = None) -> None:
         """`aside`: the file that skipped records go to."""
-        self._policy = policy
+        self.policy = policy
         self._aside = aside
         self.count = 0
 
     def found(self, file: str, where: str, reason: str, content: str) -> None:
         """Take note of a bad record, for instance ("x.jsonl", "line 7", "cut off", "{...")."""
-        if self._policy == "error":
+        if self.policy == "error":
             raise InputError(
                 f"{file}: {where}: {reason}.\nMend the record, or say --on-bad-line skip."
             )
@@ -38,6 +39,13 @@ class BadRecords:
                 record = content.rstrip().replace("\\", r"\\").replace("\n", r"\n")
                 record = record.replace("\r", r"\r").replace("\t", r"\t")
                 out.write(f"{file}\t{where}\t{reason}\t{record}\n")
+
+    def join(self, count: int, aside: Path) -> None:
+        """Take over `count` records that were skipped elsewhere, and listed in the file `aside`."""
+        self.count += count
+        if count and self._aside is not None:
+            with self._aside.open("ab") as out, aside.open("rb") as skipped:
+                shutil.copyfileobj(skipped, out)
 
 
 @dataclass(frozen=True, slots=True)

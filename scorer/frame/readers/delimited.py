@@ -60,7 +60,7 @@ def read(file: FrameFile, compression: str | None, asked: Asked) -> Iterator[Pie
     Empty cells are null, ids stay text, kept columns are text. Rows of another width than the
     header's and rows without id are bad records, told by the number of their first line.
     """
-    encoding, note = _encoding(file, compression)
+    encoding, note = encoding_of(file, compression)
     with opened(file, compression) as stream:
         found = dialect(stream.read(_HEAD).decode(encoding, "replace"))
     with opened(file, compression) as stream:
@@ -78,7 +78,7 @@ def read(file: FrameFile, compression: str | None, asked: Asked) -> Iterator[Pie
             yield _piece([], table, notes)
 
 
-def _encoding(file: FrameFile, compression: str | None) -> tuple[str, str | None]:
+def encoding_of(file: FrameFile, compression: str | None) -> tuple[str, str | None]:
     """Tell the encoding of a whole file, and what to say of it.
 
     The file is gone through once for that: it must not change its encoding half-way.

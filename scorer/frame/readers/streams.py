@@ -1,18 +1,18 @@
 """Files as streams of plain bytes: gzip, zstd and bzip2 opened, damage in them told in plain words.
 
-All three formats may hold several members or frames, one after the other. zstd goes through
-pyarrow, which is there anyway and, unlike `zstandard`, says when a frame was cut off.
+All three formats may hold several members or frames, one after the other. gzip goes through isal,
+which takes a third of the time that Python's own module does. zstd goes through pyarrow, which is
+there anyway and, unlike `zstandard`, says when a frame was cut off.
 """
 
 import bz2
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final, Protocol, cast
 
 import pyarrow as pa
+from isal import igzip, isal_zlib
 
 from scorer.errors import InputError
 from scorer.frame.files import FrameFile
@@ -20,6 +20,7 @@ from scorer.frame.files import FrameFile
 COMPRESSIONS: Final = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2"}
 """Compression, by the extension that it goes by -> what people call it."""
 _CHUNK: Final = 1 << 20
+_IsalError: Final = cast(type[Exception], isal_zlib.error)  # its stubs call it an instance
 _ZSTD_CUT: Final = "Truncated compressed stream"
 
 
@@ -51,7 +52,7 @@ class _Plain(io.RawIOBase):
         """Fill the buffer; raise `InputError` where the compressed data are damaged."""
         try:
             return self._inner.readinto(buffer)
-        except (EOFError, zlib.error, OSError) as error:
+        except (EOFError, _IsalError, OSError) as error:
             raise InputError(self._what(error)) from error
 
     def _what(self, error: Exception) -> str:
@@ -70,7 +71,7 @@ def _decompressed(raw: BinaryIO, compression: str | None) -> _Readable:
         case None:
             return cast(_Readable, raw)
         case "gz":
-            return cast(_Readable, gzip.GzipFile(fileobj=raw, mode="rb"))
+            return cast(_Readable, igzip.IGzipFile(fileobj=raw, mode="rb"))
         case "bz2":
             return cast(_Readable, bz2.BZ2File(raw))
         case "zst":

@@ -95,11 +95,11 @@ def test_the_name_decides_where_content_leaves_it_open(
         ("works.parquet", "id\ttitle\n1\tt\n", "holds tab-separated text; read as that"),
         ("works.csv", binary("parquet"), "holds Parquet; read as that"),
         ("works.ris", "PMID- 12\n", "holds MEDLINE; read as that"),
-        ("works.csv", gzip.compress(b"id,title\n1,t\n"), "holds gzip data; read as that"),
+        ("works.csv", gzip.compress(b"id,title\n1,t\n", mtime=0), "holds gzip data; read as that"),
         ("works.csv.gz", "id,title\n1,t\n", "holds no compressed data; read as that"),
         (
             "works.csv.zst",
-            gzip.compress(b'[{"id": 1}]'),
+            gzip.compress(b'[{"id": 1}]', mtime=0),
             "holds JSON, gzip data; read as that",
         ),
     ],
@@ -116,7 +116,7 @@ def test_a_name_that_says_otherwise_is_told(
     ("name", "content"),
     [
         ("a.CSV", "id;title\n1;t\n"),
-        ("a.tsv.gz", gzip.compress(b"id\ttitle\n1\tt\n")),
+        ("a.tsv.gz", gzip.compress(b"id\ttitle\n1\tt\n", mtime=0)),
         ("a.ndjson", '{"id": "1"}\n{"id": "2"}\n'),
         ("a.jsonl", json.dumps(NATIVE)),
         ("a.json", json.dumps([NATIVE])),
@@ -128,7 +128,7 @@ def test_a_name_that_fits_is_not_spoken_of(tmp_path: Path, name: str, content: s
     assert told(tmp_path, name, content).note is None
 
 
-@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"")])
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
 def test_an_empty_file_is_told(tmp_path: Path, content: bytes) -> None:
     text = refusal(tmp_path, "x.csv", content)
     assert text == "x.csv: the file is empty. Make it again."

@@ -68,5 +68,16 @@ def test_damage_is_told_after_the_sound_lines(tmp_path: Path, how: str) -> None:
     assert text.endswith(").\nCopy or make the file again.")
 
 
+def test_any_flipped_byte_in_gzip_is_told_as_damage_or_as_cut_off(tmp_path: Path) -> None:
+    whole = PACK["gz"](TEXT)
+    for place in range(10, len(whole), len(whole) // 60):
+        content = bytearray(whole)
+        content[place] ^= 0xFF
+        text = refusal(written(tmp_path, "gz", bytes(content)), "gz")
+        assert text.startswith(
+            ("x.csv.gz: damaged gzip data (", "x.csv.gz: cut off: the gzip data")
+        )
+
+
 def test_a_file_that_is_not_compressed_is_read_as_it_is(tmp_path: Path) -> None:
     assert lines(written(tmp_path, "x", TEXT), None) == TEXT.splitlines(keepends=True)
