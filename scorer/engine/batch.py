@@ -36,12 +36,12 @@ def score_batch(
     so; `excluded`: works that are scored but never called.
     """
     targets = student.manifest.targets
-    scores = student.score(frame)
+    scores = student.score(frame, shares=False)
     columns = score_columns(frame, scores, targets, excluded)
     mature = student.manifest.maturity.passed
     if mature:
         given = {head: labels.of(frame["id"]) for head, labels in (direct or {}).items()}
-        choices = choose_axes(scores.axes, targets)
+        choices = choose_axes(scores.axes, targets, scores.best, scores.best_mean)
         calls = call_columns(columns, choices, targets, policy, mode=mode, given=given)
     else:
         calls = score_only_columns(columns, targets, policy, mode)

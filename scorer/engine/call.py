@@ -81,7 +81,9 @@ def call(request: CallRequest, progress: Progress | None = None) -> RunManifest:
     destination = Destination.of(request.output_path())
     output = destination.local
     if destination.url is None:
-        check_place(output, request.scores)
+        named = [request.policy, *request.direct.values(), request.exclude_ids]
+        for path in (request.scores, *(one for one in named if one is not None)):
+            check_place(output, path)
     work = _Calling.prepare(request)
     with (
         destination.staged(overwrite=request.overwrite),
@@ -179,9 +181,7 @@ class _Calling:
         self._check_status(number, source)
         rows = self.scored.group(number, self._read)
         columns = self._called(rows)
-        changed = pa.schema(
-            [_as_held(field, columns) for field in self.schema if field.name in columns]
-        )
+        changed = pa.schema([field for field in self.schema if field.name in columns])
         table = to_table(columns, changed)
         tally = Tally(self.scored.targets, self.decision.mode)
         tally.add({"segment": rows["segment"], **columns}, rows.height)
@@ -273,11 +273,3 @@ class _Calling:
                 stored_name(kind, axis, self._there) for kind in [*targets.head_names, CANDIDATE]
             ]
         return list(dict.fromkeys(columns))
-
-
-def _as_held(field: pa.Field, columns: Mapping[str, pl.Series | pa.Array]) -> pa.Field:
-    """Return the field as its column is held: Parquet has no other form for Categorical text."""
-    held = columns[field.name]
-    if isinstance(held, pl.Series) and held.dtype == pl.Categorical:
-        return pa.field(field.name, pa.dictionary(pa.uint32(), pa.large_string()))
-    return field

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Final, Self
+from typing import IO, Final, Literal, Self
 
 import pyarrow as pa
 
@@ -29,9 +29,13 @@ _JOB: Final = "job"
 _LOCK: Final = "lock"
 # What may lie in the folder; where anything else does, the folder is somebody's own.
 _OURS: Final = re.compile(
-    r"job|lock|output\.tmp|frame\.(parquet|json|tmp)|skipped\.tsv"
-    r"|part-\d{6}\.(parquet|sha256|tmp)|\.job\..*"
+    r"job|lock|output\.tmp|frame(-\d+)?\.(parquet|json|tmp|tsv)|skipped\.tsv"
+    r"|(part|refined)-\d{6}\.(parquet|sha256|tmp)|\.job\..*"
 )
+
+Series = Literal["part", "refined"]
+"""Parts of the first stage, one a shard; rows that a second stage scored again, one part a shard.
+"""
 
 
 class Checkpoint:
@@ -77,29 +81,42 @@ class Checkpoint:
             write_atomically(self.folder / _JOB, self._fingerprint.encode())
         return dropped
 
-    def done(self) -> int:
+    def done(self, series: Series = "part") -> int:
         """Return how many parts are there, from the first without a gap."""
         count = 0
-        while self._is_whole(count):
+        while self._is_whole(count, series):
             count += 1
         return count
 
-    def save(self, index: int, content: pa.Buffer) -> None:
+    def save(self, index: int, content: pa.Buffer, series: Series = "part") -> None:
         """Write one part; raise `OutputError` where the disk refuses."""
-        path = self._path(index)
+        path = self.path(index, series)
         waiting = path.with_suffix(".tmp")
         with told(path):
-            path.with_suffix(".sha256").write_text(_digest(index, content))
+            self.check_held()
+            path.with_suffix(".sha256").write_text(self._digest(index, series, content))
             with waiting.open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             waiting.replace(path)
 
-    def load(self, count: int) -> Iterator[pa.Buffer]:
+    def load(self, count: int, series: Series = "part") -> Iterator[pa.Buffer]:
         """Yield the first `count` parts."""
         for index in range(count):
-            yield pa.py_buffer(self._path(index).read_bytes())
+            yield pa.py_buffer(self.path(index, series).read_bytes())
+
+    def path(self, index: int, series: Series = "part") -> Path:
+        """Return where a part lies, or would."""
+        return self.folder / f"{series}-{index:06d}.parquet"
+
+    def check_held(self) -> None:
+        """Raise `OutputError` where the folder was removed, or put there anew, in the meantime."""
+        if self._lock is None or not _is_at(self._lock, self.folder / _LOCK):
+            raise OutputError(
+                f"{self.folder}: was removed while this run was writing to it.\n"
+                "Give the same command again: it begins anew."
+            )
 
     def remove(self) -> None:
         """Delete the parts; the output has taken their place."""
@@ -107,33 +124,30 @@ class Checkpoint:
             self._empty(but=())
             self.folder.rmdir()
 
-    def _path(self, index: int) -> Path:
-        return self.folder / f"part-{index:06d}.parquet"
-
     def _empty(self, *, but: tuple[str, ...]) -> None:
         """Remove the checkpoint's own files, nothing else."""
         for path in self.folder.iterdir():
             if path.name not in but and _OURS.fullmatch(path.name):
                 path.unlink()
 
-    def _is_whole(self, index: int) -> bool:
+    def _is_whole(self, index: int, series: Series) -> bool:
         """Tell whether a part is there, unchanged and in its place."""
-        path = self._path(index)
+        path = self.path(index, series)
         try:
             said = path.with_suffix(".sha256").read_text()
             with pa.memory_map(str(path)) as file:
-                return said == _digest(index, file.read_buffer())
+                return said == self._digest(index, series, file.read_buffer())
         except FileNotFoundError:
             return False
 
+    def _digest(self, index: int, series: Series, content: pa.Buffer) -> str:
+        """Return the hash of a part in its place: another job's, or another place's, is another."""
+        digest = hashlib.sha256(f"{series} {index} of {self._fingerprint} ".encode())
+        digest.update(content)
+        return digest.hexdigest()
+
     def _any(self) -> bool:
-        return any(self.folder.glob("part-*.parquet")) or (self.folder / "frame.json").exists()
-
-
-def _digest(index: int, content: pa.Buffer) -> str:
-    digest = hashlib.sha256(f"part {index} ".encode())
-    digest.update(content)
-    return digest.hexdigest()
+        return any(any(self.folder.glob(name)) for name in ("part-*.parquet", "frame*.json"))
 
 
 def _locked(folder: Path) -> IO[bytes]:
@@ -155,9 +169,17 @@ def _locked(folder: Path) -> IO[bytes]:
                 "Wait for it to end, or choose another output with -o."
             )
         # The other run may have ended, and removed the folder, between the two lines above.
-        if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+        if _is_at(file, path):
             return file
         file.close()
+
+
+def _is_at(file: IO[bytes], path: Path) -> bool:
+    """Tell whether an open file is the one that lies at a path now."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except OSError:
+        return False
 
 
 def _take(file: IO[bytes]) -> bool:

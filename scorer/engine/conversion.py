@@ -17,13 +17,13 @@ import pyarrow as pa
 
 from scorer.engine.files import told
 from scorer.engine.framefile import FrameFile
+from scorer.engine.local import usable_threads
 from scorer.engine.place import check_place, exists_already, settled
 from scorer.engine.progress import Progress
 from scorer.engine.run import SKIPPED_FILE
 from scorer.errors import InputError, UsageError
 from scorer.frame.contract import NATIVE_NAMES, text
-from scorer.frame.files import LocalFile
-from scorer.frame.found import FoundFile, find_files
+from scorer.frame.found import find_files
 from scorer.frame.frame import Frame
 from scorer.frame.lookup import IdLookup
 from scorer.frame.parquet import Batch
@@ -32,7 +32,7 @@ from scorer.frame.readers.openalex_gone import merged_away
 from scorer.frame.readers.sniff import by_name, sniff
 from scorer.frame.repeated import check_no_null, check_none_repeated, surplus_rows
 from scorer.frame.selection import Selection
-from scorer.frame.source import PARQUET, SPOOL_FILE, FrameSource
+from scorer.frame.source import PARQUET, FrameSource
 from scorer.frame.where import Where
 
 _BATCH: Final = 16_384  # works; with abstracts 25 MB of text
@@ -119,7 +119,9 @@ class Conversion:
             keep = (*keep, _UPDATED)
         bad = BadRecords(request.on_bad_record, folder / SKIPPED_FILE)
         with told(request.output_path()):
-            return replace(self.source, keep=keep).spool(folder, bad, progress.read, request.limit)
+            return replace(self.source, keep=keep).spool(
+                folder, bad, progress.read, request.limit, processes=usable_threads()
+            )
 
     def check(self, frame: Frame) -> None:
         """Raise `UsageError` where the expression does not fit the columns that there are."""
@@ -139,11 +141,11 @@ class Conversion:
         limit = self.request.limit
         return frame.rows if limit is None else min(limit, frame.rows)
 
-    def selection(self, frame: Frame, folder: Path) -> Selection:
+    def selection(self, frame: Frame) -> Selection:
         """Find what to leave out; raise `InputError` where ids are not as they must be."""
         request = self.request
         return Selection(
-            self._surplus(frame, folder),
+            self._surplus(frame),
             IdLookup(_merged(request.merged_ids)) if request.merged_ids is not None else None,
             request.drop_deleted,
             self.where,
@@ -245,7 +247,7 @@ class Conversion:
         except InputError as error:
             raise InputError(f"{Path(self.request.frame).name}: {error}") from error
 
-    def _surplus(self, frame: Frame, folder: Path) -> npt.NDArray[np.int64]:
+    def _surplus(self, frame: Frame) -> npt.NDArray[np.int64]:
         request, rows = self.request, self.works(frame)
         name = Path(request.frame).name
 
@@ -257,19 +259,17 @@ class Conversion:
         if request.on_duplicate == "error":
             check_none_repeated(read, rows, name, ": --on-duplicate first or last")
             return np.empty(0, np.int64)
-        dated = self._dated(folder) if request.on_duplicate == "last" else None
+        dated = _dated(frame) if request.on_duplicate == "last" else None
         dates = partial(_dates, dated, request.limit) if dated is not None else None
         return surplus_rows(read, rows, request.on_duplicate, dates)
 
-    def _dated(self, folder: Path) -> Frame | None:
-        """Return the frame of ids and dates of update, None where it has no such dates."""
-        spooled = not self.source.is_parquet
-        found = [FoundFile(LocalFile.at(folder / SPOOL_FILE))] if spooled else self.source.found
-        mapped = {k: path for k, path in self.request.mapping.items() if k == "id" and not spooled}
-        try:
-            return Frame.open(found, wanted=("id",), mapping=mapped, keep=(_UPDATED,))
-        except UsageError:
-            return None
+
+def _dated(frame: Frame) -> Frame | None:
+    """Return the frame of ids and dates of update, None where it has no such dates."""
+    try:
+        return frame.narrowed(("id",), keep=(_UPDATED,))
+    except UsageError:
+        return None
 
 
 def _dates(frame: Frame, limit: int | None) -> Iterator[pl.Series]:

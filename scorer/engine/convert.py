@@ -4,13 +4,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scorer.engine.conversion import Conversion, ConvertRequest
 from scorer.engine.files import told
 from scorer.engine.framefile import FrameFile
 from scorer.engine.progress import Progress, Silence
+from scorer.engine.remote import Destination
 from scorer.errors import InputError
 from scorer.frame.frame import Frame, changed
 from scorer.frame.readers.sniff import LABELS
@@ -42,13 +43,24 @@ class ConvertReport:
     """Contract column -> where it was found."""
     kept: tuple[str, ...]
     notes: tuple[str, ...]
-    seconds: float
+    seconds: float = 0.0
 
 
 def convert(request: ConvertRequest, progress: Progress | None = None) -> ConvertReport:
     """Write a clean frame; return what was left out. Raises `ScorerError` of the kind that fits."""
     progress = progress or Silence()
     began = time.perf_counter()
+    destination = Destination.of(request.output_path())
+    anew = request.overwrite or destination.url is not None
+    with destination.staged(overwrite=request.overwrite):
+        report = _made(replace(request, output=destination.local, overwrite=anew), progress)
+        destination.send_alone()
+    seconds = round(time.perf_counter() - began, 3)
+    return replace(report, output=destination.url or report.output, seconds=seconds)
+
+
+def _made(request: ConvertRequest, progress: Progress) -> ConvertReport:
+    """Write the frame in the place where it is made."""
     job = Conversion.prepare(request)
     output = request.output_path()
     if job.source.note:
@@ -56,7 +68,7 @@ def convert(request: ConvertRequest, progress: Progress | None = None) -> Conver
     with _folder_beside(output) as folder:
         frame = job.read(folder, progress)
         job.check(frame)
-        selection = job.selection(frame, folder)
+        selection = job.selection(frame)
         columns = job.columns(frame)
         with FrameFile(output, folder, job.kept_schema(frame, columns)) as file:
             written = job.write(frame, columns, selection, file, progress)
@@ -78,7 +90,6 @@ def convert(request: ConvertRequest, progress: Progress | None = None) -> Conver
         columns=dict(frame.columns),
         kept=job.kept(columns),
         notes=(job.source.note,) if job.source.note else (),
-        seconds=round(time.perf_counter() - began, 3),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,18 @@ class Tally:
         self._rows = 0
         self._words: dict[str, Counter[str]] = {"segment": Counter(), "classification": Counter()}
         self._calls: dict[str, Counter[str]] = {kind: Counter() for kind in self._kinds}
+
+    @classmethod
+    def of(cls, counts: Counts, targets: Targets, mode: Mode) -> Self:
+        """Return the sums that were counted elsewhere."""
+        made = cls(targets, mode)
+        made._rows = counts.rows
+        made._words["segment"].update(counts.segments)
+        made._words["classification"].update(counts.classification)
+        for name, by_kind in counts.calls.items():
+            for kind, count in by_kind.items():
+                made._calls[kind][name] = count
+        return made
 
     @property
     def rows(self) -> int:

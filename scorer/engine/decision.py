@@ -1,7 +1,7 @@
 """All that turns scores into calls, opened and checked: the policy, and the files beside it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self, get_args
 
@@ -9,6 +9,7 @@ import polars as pl
 
 from scorer.engine.manifest import DirectSource, ExcludedSource
 from scorer.errors import PolicyError, UsageError
+from scorer.frame.lookup import IdsFound
 from scorer.labels.direct import DirectLabels
 from scorer.labels.excluded import ExcludedWorks
 from scorer.policy.calls import MAJORITY, Given, Mode
@@ -48,23 +49,25 @@ class Decision:
                 "With two, more than half is both: --mode consensus."
             )
         labels = {head: _direct(head, path, targets) for head, path in direct.items()}
-        for head, digest in policy.direct_heads().items():
-            if head not in labels:
-                raise PolicyError(
-                    f"policy {policy.version}: head {head!r} is direct; give its labels with "
-                    f"--direct {head}=FILE (sha256 {digest[:12]}…)."
-                )
-            if labels[head].sha256 != digest:
-                raise PolicyError(
-                    f"--direct {head}={labels[head].file}: sha256 is {labels[head].sha256[:12]}…, "
-                    f"policy {policy.version} was made for {digest[:12]}…\n"
-                    "Give that file, or a policy without direct entries."
-                )
-        for head, given in labels.items():
-            policy = with_direct(policy, head, given.sha256, targets, given.flags)
-        check_policy(policy, targets, "policy")
+        policy = _checked(policy, targets, labels)
         excluded = ExcludedWorks.read(exclude_ids) if exclude_ids else None
         return cls(policy, mode, labels, excluded)
+
+    def with_policy(self, policy: Policy, targets: Targets) -> Self:
+        """Return the same decision by another policy; labels and lists are those read before."""
+        return replace(self, policy=_checked(policy, targets, self.direct))
+
+    def anew(self) -> Self:
+        """Return the same decision, no work looked up in its files yet."""
+        excluded = self.excluded
+        return replace(
+            self,
+            direct={
+                head: replace(labels, found=IdsFound(labels.lookup))
+                for head, labels in self.direct.items()
+            },
+            excluded=excluded and replace(excluded, found=IdsFound(excluded.lookup)),
+        )
 
     def given(self, ids: pl.Series) -> dict[str, Given]:
         """Return what the direct heads' labels say of a batch."""
@@ -128,6 +131,26 @@ def read_policy(path: Path, targets: Targets) -> Policy:
         raise PolicyError(f"{path}: cannot be read as a policy ({error}).") from error
     policy = parse_policy(content, str(path))
     check_policy(policy, targets, str(path))
+    return policy
+
+
+def _checked(policy: Policy, targets: Targets, labels: Mapping[str, DirectLabels]) -> Policy:
+    """Return the policy with the heads that have labels direct; raise where it has others."""
+    for head, digest in policy.direct_heads().items():
+        if head not in labels:
+            raise PolicyError(
+                f"policy {policy.version}: head {head!r} is direct; give its labels with "
+                f"--direct {head}=FILE (sha256 {digest[:12]}…)."
+            )
+        if labels[head].sha256 != digest:
+            raise PolicyError(
+                f"--direct {head}={labels[head].file}: sha256 is {labels[head].sha256[:12]}…, "
+                f"policy {policy.version} was made for {digest[:12]}…\n"
+                "Give that file, or a policy without direct entries."
+            )
+    for head, given in labels.items():
+        policy = with_direct(policy, head, given.sha256, targets, given.flags)
+    check_policy(policy, targets, "policy")
     return policy
 
 

@@ -6,7 +6,7 @@ which let go of the interpreter while they work.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -22,13 +22,21 @@ def usable_threads() -> int:
 
 
 def in_order(
-    work: Callable[[Shard], Part], shards: Iterable[Shard], threads: int
-) -> Iterator[Part]:
-    """Yield `work(shard)` for each shard, in order; at most `threads + 1` are held at a time."""
+    work: Callable[[Shard], Part],
+    shards: Iterable[Shard],
+    threads: int,
+    has_room: Callable[[], bool] = lambda: True,
+) -> Generator[Part]:
+    """Yield `work(shard)` for each shard, in order; at most `threads + 1` are held at a time.
+
+    Where there is no room for one more, those before it are waited for.
+    """
     waiting: deque[Future[Part]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="scorer") as pool:
         try:
             for shard in shards:
+                while waiting and not has_room():
+                    yield waiting.popleft().result()
                 waiting.append(pool.submit(work, shard))
                 if len(waiting) > threads:
                     yield waiting.popleft().result()

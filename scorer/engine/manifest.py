@@ -1,7 +1,7 @@
 """Contract 6: `<output>.meta.json`, what a scored file is and how it came to be."""
 
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, Literal, Self
 
@@ -50,6 +50,59 @@ class ExcludedSource(Strict):
     ids_without_work: int
 
 
+class SkippedShard(Strict):
+    """Works of the frame that could not be read or scored, and were left out, as was asked."""
+
+    first_row: int
+    """In the frame, counted from 0."""
+    last_row: int
+    reason: str
+
+    @property
+    def works(self) -> int:
+        """How many there are."""
+        return self.last_row - self.first_row + 1
+
+
+class Refinement(Strict):
+    """A second stage: the bundle that scored some works again, and which ones."""
+
+    model_version: str
+    model_licence: str
+    attribution: str
+    score_status: str
+    policy_version: str
+    policy: Policy
+    """What called the works that were scored again."""
+    by: Literal["best_rank", "band"]
+    """What works were chosen by: their best rank over the heads and targets, or a band."""
+    share: float | None
+    """Of the rows, those that rank highest; None where a band was asked for."""
+    band: float | None
+    """Works with a score no further from its threshold, in the first policy; None for a share."""
+    works: int
+    """How many were scored again; their rows name this bundle and this policy."""
+    last_rank: int | None = None
+    """Of a share: the best rank of the last work chosen; all with a better one were."""
+    last_id: str | None = None
+    """Of a share: the largest id that was chosen at that rank; ids compare as strings."""
+    at_least: dict[str, float] = Field(default_factory=dict)
+    """Of a share: score column -> the first student's lowest score of a better rank than that."""
+    columns: dict[str, str]
+    columns_not_found: tuple[str, ...]
+    """Columns that this student reads and the source lacks."""
+    skipped_shards: tuple[SkippedShard, ...] = ()
+    """Chosen works that could not be scored again, as was allowed: they keep their first rows."""
+
+    @property
+    def chosen_in_words(self) -> str:
+        """Which works were to be scored again."""
+        if self.band is not None:
+            return f"within {self.band:g} of a threshold"
+        assert self.share is not None
+        return f"{100 * self.share:g} % of the works, those that rank highest for any target"
+
+
 class Output(Strict):
     """The file that was written."""
 
@@ -71,6 +124,12 @@ class Counts(Strict):
     classification: dict[str, int]
     calls: dict[str, dict[str, int]]
     """Target -> each head, `candidate`, `consensus` -> works. No estimate of prevalence."""
+
+
+_OF_A_STAGE: Final = (
+    *("model_version", "model_licence", "attribution", "score_status"),
+    *("policy_version", "policy", "columns", "columns_not_found"),
+)
 
 
 class RunManifest(Strict):
@@ -98,6 +157,8 @@ class RunManifest(Strict):
     excluded: ExcludedSource | None = None
     skipped_records: int = 0
     """Records of the frame that could not be read and were left out, as was asked."""
+    skipped_shards: tuple[SkippedShard, ...] = ()
+    """Works that could not be read or scored and were left out, as was asked: no row has them."""
     columns: dict[str, str]
     """Contract column -> where it was found in the source."""
     columns_not_found: tuple[str, ...]
@@ -108,13 +169,46 @@ class RunManifest(Strict):
     """The first so many works were asked for; None: all."""
     targets: Targets
     policy: Policy
+    refined: Refinement | None = None
+    """The second stage; None where one student scored all works."""
     job: str
     """Fingerprint of all that decided the output's bytes."""
     software: dict[str, str]
+    provider: str = "cpu"
+    """What of onnxruntime's ran the student; n-gram students run on the processor, cpu."""
     started: str
     wall_seconds: float
     works_a_second: float
     resumed_rows: int
+
+    @property
+    def stages(self) -> tuple[Self, ...]:
+        """Return this manifest, and that of a run in which the second student scored all works.
+
+        A row is to be read by the one that has its `model_version`.
+        """
+        second = self.refined
+        if second is None or not second.works:
+            return (self,)
+        changes = {name: getattr(second, name) for name in _OF_A_STAGE}
+        return (self, self.model_copy(update=changes))
+
+    def of_model(self, model_version: str) -> Self:
+        """Return the stage that gave a row its scores."""
+        return next((s for s in self.stages if s.model_version == model_version), self)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return what rows may say in a column such as `model_version`: that of each stage."""
+        return tuple(dict.fromkeys(getattr(stage, name) for stage in self.stages))
+
+    def in_words(self, name: str) -> str:
+        """Return `words` as a text of one line."""
+        return " and ".join(self.words(name))
+
+    @property
+    def skipped_works(self) -> int:
+        """Works of the skipped shards."""
+        return sum(shard.works for shard in self.skipped_shards)
 
 
 def manifest_path(output: Path) -> Path:
@@ -123,9 +217,16 @@ def manifest_path(output: Path) -> Path:
 
 
 @cache
-def software() -> dict[str, str]:
-    """Return the versions of all that decides the output's bytes."""
-    return {"scorer": scorer.__version__, **{name: version(name) for name in _SOFTWARE}}
+def software(*more: str) -> dict[str, str]:
+    """Return the versions of all that decides the output's bytes; `more`: of a student's own."""
+    return {"scorer": scorer.__version__, **{name: _version(name) for name in _SOFTWARE + more}}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
 
 
 def read_manifest(output: Path) -> RunManifest:

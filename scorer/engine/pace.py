@@ -7,12 +7,14 @@ from typing import Final
 import polars as pl
 
 from scorer.engine.batch import score_batch
-from scorer.engine.job import default_policy
+from scorer.engine.job import default_policy, least_for_loops
 from scorer.engine.local import in_order, usable_threads
 from scorer.student.bundle import Student
 
 _WORKS_MEASURED: Final = 4_096
 """For each processor. Fewer would time how scoring starts up rather than how it runs."""
+_SLOW_WORKS_MEASURED: Final = 256
+"""Of a transformer's: a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,14 @@ def measured(sample: pl.DataFrame, works: int, student: Student) -> Pace | None:
     """
     if sample.is_empty():
         return None
+    if works >= least_for_loops(student):
+        student = student.compiled()  # as a run would
     threads = usable_threads()
-    wanted = _WORKS_MEASURED * threads
+    each = _SLOW_WORKS_MEASURED if student.is_slow else _WORKS_MEASURED
+    wanted = each * threads
     enough = pl.concat([sample] * -(-wanted // sample.height))[:wanted]
     policy = default_policy(student)
-    shards = [enough[at : at + _WORKS_MEASURED] for at in range(0, wanted, _WORKS_MEASURED)]
+    shards = [enough[at : at + each] for at in range(0, wanted, each)]
     score_batch(shards[0][:64], student, policy)  # the first call warms things up
 
     def score(shard: pl.DataFrame) -> int:

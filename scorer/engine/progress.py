@@ -1,13 +1,21 @@
 """What the engine tells while it works; the command line decides how it looks."""
 
-from typing import Protocol
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+LONG_SILENCE: Final = 2.0  # seconds
 
 
 class Progress(Protocol):
     """Receives the progress of a run."""
 
-    def start(self, total: int, done: int) -> None:
-        """Scoring begins: `total` works, of which `done` were scored by an earlier run."""
+    def start(self, total: int, done: int, doing: str | None = None) -> None:
+        """Work begins: `total` works, of which `done` were scored by an earlier run.
+
+        `doing`: what is done with them, where that is not what the command is about.
+        """
 
     def read(self, works: int) -> None:
         """So many works were read so far from a format that has to be read through first."""
@@ -22,7 +30,7 @@ class Progress(Protocol):
 class Silence:
     """Tells nobody."""
 
-    def start(self, total: int, done: int) -> None:
+    def start(self, total: int, done: int, doing: str | None = None) -> None:
         """Say nothing."""
 
     def read(self, works: int) -> None:
@@ -33,3 +41,15 @@ class Silence:
 
     def note(self, text: str) -> None:
         """Say nothing."""
+
+
+@contextmanager
+def told_if_long(progress: Progress, text: str, seconds: float = LONG_SILENCE) -> Iterator[None]:
+    """Say what a step is doing where it takes long; most often it does not, and nothing is said."""
+    waiting = threading.Timer(seconds, progress.note, (text,))
+    waiting.daemon = True
+    waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()

@@ -122,6 +122,11 @@ class Destination:
         upload(self.local, self.url)
         upload(manifest_path(self.local), beside)
 
+    def send_alone(self) -> None:
+        """Upload an output that has no manifest: a frame."""
+        if self.url is not None:
+            upload(self.local, self.url)
+
     def clear(self) -> None:
         """Remove the staging folder, after `send`; what else lies beside the output moves out.
 

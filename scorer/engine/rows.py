@@ -1,6 +1,6 @@
 """Contract 4, *row out*: the Arrow schema of a scored file, and rows brought into it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -62,16 +62,46 @@ def constant(name: str, value: str) -> pl.Expr:
 
 
 def to_table(columns: Mapping[str, pl.Series | pa.ChunkedArray], schema: pa.Schema) -> pa.Table:
-    """Bring columns, of Polars or of Arrow, into a schema."""
-    return pa.Table.from_arrays(
-        [_column(columns[field.name], field.type) for field in schema], schema=schema
-    )
+    """Bring columns, of Polars or of Arrow, into a schema; text of an Enum keeps its codes."""
+    arrays = [_column(columns[field.name], field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=_held(schema, [array.type for array in arrays]))
+
+
+def in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Cast a table to a schema, but for text that is held as codes: Parquet has no other form."""
+    return table.cast(_held(schema, table.schema.types))
+
+
+def _held(schema: pa.Schema, types: Sequence[pa.DataType]) -> pa.Schema:
+    fields = [
+        field.with_type(kind)
+        if pa.types.is_dictionary(kind) and field.type in (_WORD, pa.string())
+        else field
+        for field, kind in zip(schema, types, strict=True)
+    ]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def in_one_piece(table: pa.Table, kept: Sequence[str]) -> pa.Table:
+    """Return a table whose bytes depend on its values alone, not on how they were read.
+
+    Otherwise pages would end where batches did, and `kept` dictionaries hold words as met by the
+    reader.
+    """
+    for name in kept:
+        place = table.schema.get_field_index(name)
+        kind = table.schema.field(place).type
+        if pa.types.is_dictionary(kind):
+            words = table[name].cast(kind.value_type).combine_chunks()
+            field = table.schema.field(place)
+            table = table.set_column(place, field, words.dictionary_encode().cast(kind))
+    return table.combine_chunks()
 
 
 def _column(values: pl.Series | pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if isinstance(values, pl.Series):
         if isinstance(values.dtype, pl.Enum):
-            codes = pa.array(values.to_physical().cast(pl.Int32).to_numpy())
+            codes = values.to_physical().rechunk().to_arrow()  # of a byte, mostly
             words = pa.array(values.dtype.categories, pa.string())
             return pa.DictionaryArray.from_arrays(codes, words)
         values = values.rechunk().to_arrow()

@@ -1,36 +1,51 @@
 """`scorer run`: from a frame file to a scored file and its manifest."""
 
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.counts import Tally
+from scorer.engine.executor import Executor, executor
 from scorer.engine.files import file_hash, told, write_atomically
-from scorer.engine.job import Job, RunRequest
-from scorer.engine.local import in_order, usable_threads
+from scorer.engine.interrupt import deferred
+from scorer.engine.job import Job, changed_while_read
+from scorer.engine.local import usable_threads
 from scorer.engine.manifest import (
     RunManifest,
+    SkippedShard,
     Source,
     manifest_path,
     read_manifest,
-    software,
 )
+from scorer.engine.memory import give_back_at_once, hashes_held
 from scorer.engine.output import OutputFile
+from scorer.engine.part import Part
 from scorer.engine.place import check_place, exists_already
-from scorer.engine.progress import Progress, Silence
+from scorer.engine.progress import Progress, Silence, told_if_long
+from scorer.engine.refine import refine
 from scorer.engine.remote import Destination
+from scorer.engine.request import RunRequest
 from scorer.engine.rowgroups import row_group
-from scorer.errors import InputError, OutputError
+from scorer.errors import OutputError
 from scorer.frame.frame import changed
 from scorer.frame.ids import check_ids
 from scorer.frame.readers.base import BadRecords
 from scorer.frame.source import SPOOL_NOTES
 from scorer.status import score_status
 
+_OPENING: Final = (
+    "Opening student and frame; the first large frame on a machine compiles loops for its "
+    "processor, which takes some seconds, once."
+)
 SKIPPED_FILE: Final = "skipped.tsv"
 """What the list of records that could not be read is called, after the output's name."""
 
@@ -43,12 +58,16 @@ def run(request: RunRequest, progress: Progress | None = None) -> RunManifest:
     """
     progress = progress or Silence()
     clock = _Clock()
+    if request.memory is not None:
+        give_back_at_once()
     destination = Destination.of(request.output_path())
     output = destination.local
     if destination.url is None:
-        check_place(output, Path(request.frame))
+        for source in request.inputs():
+            check_place(output, source)
     anew = request.overwrite or destination.url is not None
-    job = Job.prepare(replace(request, output=output, overwrite=anew))
+    with told_if_long(progress, _OPENING):
+        job = Job.prepare(replace(request, output=output, overwrite=anew))
     with (
         destination.staged(overwrite=request.overwrite),
         Checkpoint(output.with_name(output.name + ".parts"), job.fingerprint()) as parts,
@@ -67,10 +86,16 @@ def _made(job: Job, parts: Checkpoint, progress: Progress, clock: "_Clock") -> R
     _check_output(job.request, parts)
     if parts.claim():
         progress.note(f"{parts.folder.name}: parts of another job were dropped.")
+    if job.provider != job.request.provider:
+        progress.note(
+            f"{job.student.version}: an n-gram student, which runs on the processor; --provider "
+            f"{job.request.provider} changes nothing."
+        )
     if job.source.note:
         progress.note(job.source.note)
-    job = _readable(job, parts, progress)
-    manifest = _write(job, parts, progress, clock)
+    with executor(job.request, progress) as engine:
+        job = _readable(job, parts, progress)
+        manifest = _write(job, engine, parts, progress, clock)
     with told(output):
         write_atomically(
             manifest_path(output), (manifest.model_dump_json(indent=2) + "\n").encode()
@@ -86,30 +111,66 @@ class _Clock:
     began: float = field(default_factory=time.perf_counter)
 
 
-def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> RunManifest:
+@dataclass(slots=True)
+class _Growing:
+    """An output in work: its file, and what its rows say.
+
+    Without a file, what a first stage has come to: its parts are kept for the second.
+    """
+
+    file: OutputFile | None
+    schema: pa.Schema
+    tally: Tally
+    parts: int = 0
+    skipped: list[SkippedShard] = field(default_factory=list)
+
+    def add(self, part: Part) -> int:
+        """Append a part; return how many works it accounts for."""
+        if self.file is not None:
+            self.file.append(row_group(part.content, self.schema))
+        self.tally.merge(part.tally)
+        self.parts += 1
+        if (skipped := part.skipped) is None:
+            return part.tally.rows
+        self.skipped.append(skipped)
+        return skipped.works
+
+    @property
+    def works(self) -> int:
+        """Works of the frame that are accounted for."""
+        return self.tally.rows + sum(shard.works for shard in self.skipped)
+
+
+def _write(
+    job: Job, engine: Executor, parts: Checkpoint, progress: Progress, clock: _Clock
+) -> RunManifest:
     """Write the output; return its manifest, which is still to be written."""
     request, output = job.request, job.request.output_path()
-    tally = Tally(job.targets, job.decision.mode)
-    with ThreadPoolExecutor(1) as aside, OutputFile(output, parts.folder, job.schema) as file:
-        hashes = aside.submit(_hashes, job)
-        resumed = _take_over(job, parts, file, tally)
+    with _hashed(job) as hashes, OutputFile(output, parts.folder, job.schema) as file:
+        made = _Growing(file, job.schema, Tally(job.targets, request.mode))
+        first = made
+        if job.refining is not None:
+            first = _Growing(None, job.schema, Tally(job.targets, request.mode))
+        _take_over(job, parts, first)
+        resumed = first.works
         if resumed:
             progress.note(f"{resumed:,} works were scored before; going on from there.")
         else:
-            name = Path(request.frame).name
-            check_ids(lambda: job.frame.ids(request.limit), job.works, name)
+            _check_ids(job)
         progress.start(job.works, resumed)
-        _score(job, parts, file, tally, progress)
+        _score(job, engine, parts, first, progress)
+        refined = None
+        if job.refining is not None:
+            _check_whole(job, parts, first)
+            refined = refine(job, engine, parts, first.tally, progress, add=made.add)
         sources = _sources(job, hashes)
-        if tally.rows != job.works:
-            raise OutputError(
-                f"{parts.folder}: the parts hold {tally.rows:,} works, the frame has "
-                f"{job.works:,}; nothing was written.\nDelete that folder and start again."
-            )
+        _check_whole(job, parts, made)
         file.finish()
+        parts.check_held()
         with told(output):
             manifest_path(output).unlink(missing_ok=True)
         written = file.publish()
+    tally = made.tally
     seconds = time.perf_counter() - clock.began
     student = job.student.manifest
     return RunManifest(
@@ -124,7 +185,8 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         sources=sources,
         frame=sources,
         skipped_records=job.frame.skipped,
-        direct=job.decision.direct_sources(job.works),
+        skipped_shards=tuple(made.skipped),
+        direct=job.decision.direct_sources(tally.rows),
         excluded=job.decision.excluded_source(),
         columns=dict(job.frame.columns),
         columns_not_found=tuple(job.columns_not_found()),
@@ -132,13 +194,24 @@ def _write(job: Job, parts: Checkpoint, progress: Progress, clock: _Clock) -> Ru
         limit=request.limit,
         targets=student.targets,
         policy=job.decision.policy,
+        refined=refined,
         job=job.fingerprint(),
-        software=software(),
+        software=job.software,
+        provider=job.provider,
         started=clock.started.isoformat(timespec="seconds"),
         wall_seconds=round(seconds, 3),
         works_a_second=round((job.works - resumed) / seconds, 1),
         resumed_rows=resumed,
     )
+
+
+def _check_whole(job: Job, parts: Checkpoint, made: _Growing) -> None:
+    """Raise `OutputError` where parts do not account for every work of the frame."""
+    if made.works != job.works:
+        raise OutputError(
+            f"{parts.folder}: the parts hold {made.works:,} works, the frame has "
+            f"{job.works:,}; nothing was written.\nDelete that folder and start again."
+        )
 
 
 def _check_output(request: RunRequest, parts: Checkpoint) -> None:
@@ -154,24 +227,49 @@ def _check_output(request: RunRequest, parts: Checkpoint) -> None:
         raise exists_already(output)
 
 
-def _take_over(job: Job, parts: Checkpoint, file: OutputFile, tally: Tally) -> int:
-    """Take over the parts of an earlier run; return how many works they hold."""
+def _take_over(job: Job, parts: Checkpoint, made: _Growing) -> None:
+    """Take over the parts of an earlier run.
+
+    Where shards are not to be skipped, one that was ends them: it is tried again.
+    """
     for content in parts.load(parts.done()):
         part = job.known_part(content)
-        file.append(row_group(part.content, job.schema))
-        tally.merge(part.tally)
-    return tally.rows
+        if part.skipped is not None and job.request.on_bad_shard == "error":
+            break
+        made.add(part)
 
 
-def _score(job: Job, parts: Checkpoint, file: OutputFile, tally: Tally, progress: Progress) -> None:
-    """Score what is left, part by part, each safe on disk before it is counted."""
-    done = parts.done()
-    scored = in_order(job.part, job.shards(done), job.request.threads or usable_threads())
-    for index, part in enumerate(scored, start=done):
-        parts.save(index, part.content)
-        file.append(row_group(part.content, job.schema))
-        tally.merge(part.tally)
-        progress.advance(part.tally.rows)
+def _score(
+    job: Job, engine: Executor, parts: Checkpoint, made: _Growing, progress: Progress
+) -> None:
+    """Score what is left, part by part, each safe on disk before it is counted.
+
+    Raises `KeyboardInterrupt` after the part in work where the user asked to stop.
+    """
+    done = made.parts
+    with deferred(progress) as interrupt, closing(engine.parts(job, done)) as scored:
+        for index, part in enumerate(scored, start=done):
+            parts.save(index, part.content)
+            progress.advance(made.add(part))
+            if (skipped := part.skipped) is not None:
+                progress.note(
+                    f"Rows {skipped.first_row:,} to {skipped.last_row:,} were left out: "
+                    f"{skipped.reason}"
+                )
+            if interrupt.asked:
+                raise KeyboardInterrupt
+
+
+def _check_ids(job: Job) -> None:
+    """Check that ids are there, each once: those that can be read, where shards may be skipped."""
+    request = job.request
+    some = request.on_bad_shard == "skip"
+    check_ids(
+        job.readable_ids if some else lambda: job.frame.ids(request.limit),
+        job.works,
+        Path(request.frame).name,
+        held=hashes_held(request.memory) if request.memory else None,
+    )
 
 
 def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
@@ -184,7 +282,12 @@ def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
     bad = BadRecords(job.request.on_bad_record, skipped)
     with told(parts.folder):
         frame = job.source.spool(
-            parts.folder, bad, progress.read, job.request.limit, deinverted=True
+            parts.folder,
+            bad,
+            progress.read,
+            job.request.limit,
+            deinverted=True,
+            processes=1 if job.request.memory else job.request.threads or usable_threads(),
         )
     if frame.skipped:
         aside = job.request.output_path()
@@ -195,11 +298,19 @@ def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
         progress.note(f"{many} could not be read, kept aside in {aside.name}.")
     for note in frame.notes:
         progress.note(note)
-    return job.reading(frame)
+    with told_if_long(progress, _OPENING):
+        return job.reading(frame)
 
 
-def _hashes(job: Job) -> list[str]:
-    return [file_hash(file) for file in job.frame.files]
+@contextmanager
+def _hashed(job: Job) -> Iterator["Future[list[str]]"]:
+    """Hash the frame's files aside; what ends the work ends that too."""
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as aside:
+        try:
+            yield aside.submit(lambda: [file_hash(file, over.is_set) for file in job.frame.files])
+        finally:
+            over.set()
 
 
 def _sources(job: Job, hashes: "Future[list[str]]") -> tuple[Source, ...]:
@@ -210,8 +321,5 @@ def _sources(job: Job, hashes: "Future[list[str]]") -> tuple[Source, ...]:
         for file, rows, digest in zip(files, job.frame.file_rows(), hashes.result(), strict=True)
     )
     if (other := changed(files)) is not None:
-        raise InputError(
-            f"{other.name}: changed while it was read; no output was written.\n"
-            "Give the command again when the file is finished."
-        )
+        raise changed_while_read(other)
     return found

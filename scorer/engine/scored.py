@@ -1,6 +1,6 @@
-"""Opening a scored file to decide on it anew: what it is, and its rows in batches."""
+"""Opening a scored file, to read it or decide on it anew: what it is, and its rows in batches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 from scorer.engine.manifest import RunManifest, read_manifest
 from scorer.engine.rows import row_schema
-from scorer.errors import InputError, RefusedError
+from scorer.errors import InputError, RefusedError, UsageError
 from scorer.frame.parquet import open_parquet
 from scorer.policy.calls import SEGMENT
 from scorer.policy.policy import Policy, Quota, Threshold
-from scorer.status import SCORE_ONLY, STAMP
+from scorer.status import SCORE_ONLY
 from scorer.targets import Targets, score_column
 
 _ROWS: Final = 1 << 17
@@ -25,7 +25,7 @@ STATUSES: Final = ("prediction_status", "score_status", "model_version")
 
 @dataclass(frozen=True, slots=True)
 class ScoredFile:
-    """A scored file whose manifest, schema and status say that calls may be made from it."""
+    """A scored file whose size, schema and status are those that its manifest speaks of."""
 
     path: Path
     file: pq.ParquetFile
@@ -34,15 +34,20 @@ class ScoredFile:
     """Columns of text that repeats: all but the ids."""
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: Path, *, score_only: bool = False, stacked: bool = False) -> Self:
         """Open a file that `run` or `call` wrote.
 
-        Raises `InputError` where it is none, `RefusedError` where it holds scores only.
+        `score_only`: one that holds scores alone will do too; no calls may be made from it.
+        `stacked`: so will one that two students scored; a policy is for one of them. Raises
+        `InputError` where it is none, `RefusedError` where it holds scores only, `UsageError` where
+        it is of two students.
         """
         file = open_parquet(path)
         manifest = read_manifest(path)
-        if manifest.score_status.startswith(f"{SCORE_ONLY}:"):
+        if not score_only and manifest.score_status.startswith(f"{SCORE_ONLY}:"):
             raise _refused(path, manifest.score_status)
+        if not stacked and len(manifest.stages) > 1:
+            raise _of_two(path, manifest)
         expected = row_schema(manifest.targets, manifest.policy, manifest.mode)
         found: pa.Schema = file.schema_arrow
         for place, wanted in enumerate(expected):
@@ -72,15 +77,17 @@ class ScoredFile:
         return pa.schema([self.file.schema_arrow.field(name) for name in self.manifest.kept])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Yield the rows' columns in order, statuses checked, `segment` as its Enum."""
+        """Yield the rows' columns in order, statuses checked, `segment` and those as Enums."""
         names = list(dict.fromkeys([*columns, *STATUSES]))
         start = 0
         try:
-            for batch in self.file.iter_batches(_ROWS, columns=names):
-                table = pa.Table.from_batches([batch])
-                self._check_status(table)
-                yield self._checked(table, start)
-                start += batch.num_rows
+            # One row group a call: pyarrow keeps memory for each group of a call until it ends.
+            for group in range(self.file.num_row_groups):
+                for batch in self.file.iter_batches(_ROWS, row_groups=[group], columns=names):
+                    table = pa.Table.from_batches([batch])
+                    self._check_status(table)
+                    yield self._checked(table, start, columns)
+                    start += batch.num_rows
         except (pa.ArrowException, OSError) as error:
             raise self.damaged(error) from error
 
@@ -89,10 +96,10 @@ class ScoredFile:
 
         Text comes as Categorical: it is told apart and written without being spelled out.
         """
-        return self._checked(self._read_group(number, columns), None)
+        return self._checked(self._read_group(number, columns), None, columns)
 
     def check_status(self, number: int) -> None:
-        """Raise unless every row of a row group says that calls may be made from it."""
+        """Raise unless every row of a row group says what the manifest says."""
         self._check_status(self._read_group(number, STATUSES))
 
     def _read_group(self, number: int, columns: Sequence[str]) -> pa.Table:
@@ -103,29 +110,37 @@ class ScoredFile:
         except (pa.ArrowException, OSError) as error:
             raise self.damaged(error) from error
 
-    def _checked(self, table: pa.Table, start: int | None) -> pl.DataFrame:
-        """Bring rows as read into Polars; raise where a score is off."""
+    def _checked(
+        self, table: pa.Table, start: int | None, columns: Collection[str]
+    ) -> pl.DataFrame:
+        """Bring columns of rows as read into Polars; raise where a score is off."""
         table = table.combine_chunks()
         for name in self.targets.score_columns:
             if name in table.column_names:
                 self._check_scores(name, table[name], start)
-        read = [name for name in table.column_names if name not in (*STATUSES, "segment")]
+        asked = [name for name in STATUSES if name in columns]
+        left = [name for name in STATUSES if name not in asked]
+        read = [name for name in table.column_names if name not in (*left, "segment")]
         rows = pl.from_arrow(table.select(read))
         assert isinstance(rows, pl.DataFrame)
+        rows = rows.with_columns(
+            pl.col(name).cast(pl.String).cast(pl.Enum(self.manifest.words(name))) for name in asked
+        )
         if "segment" in table.column_names:
             rows = rows.with_columns(_segments(table["segment"]))
         return rows
 
     def _check_status(self, table: pa.Table) -> None:
-        """Raise unless every row says what the manifest says, and that allows for calls."""
-        said = (STAMP, self.manifest.score_status, self.manifest.model_version)
-        for name, word in zip(STATUSES, said, strict=True):
-            found = set(_words(table[name]))
-            if name == "score_status" and (status := _score_only(found)):
+        """Raise unless every row says what the manifest says."""
+        for name in STATUSES:
+            said = self.manifest.words(name)
+            others = set(_words(table[name])) - set(said)
+            if name == "score_status" and (status := _score_only(others)):
                 raise _refused(self.path, status)
-            if found - {word}:
+            if others:
                 raise InputError(
-                    f"{self.path}: some rows do not say {word}; they were changed after scoring.\n"
+                    f"{self.path}: some rows do not say {' or '.join(said)}; they were changed "
+                    "after scoring.\n"
                     "Score the frame again: scorer run --overwrite"
                 )
 
@@ -192,6 +207,16 @@ def _changed(path: Path, found: str, said: str) -> InputError:
     return InputError(
         f"{path}: {found}, its manifest says {said}: changed after scoring; nothing was "
         "written.\nCopy it again, or score the frame again."
+    )
+
+
+def _of_two(path: Path, manifest: RunManifest) -> UsageError:
+    assert manifest.refined is not None
+    return UsageError(
+        f"{path}: {manifest.refined.works:,} of its works were scored again by "
+        f"{manifest.refined.model_version}, the others by {manifest.model_version}: thresholds of "
+        "one say nothing of the other's scores.\nScore the frame with one bundle for this, or with "
+        "scorer run --policy FILE --refine BUNDLE --refine-policy FILE for other calls."
     )
 
 

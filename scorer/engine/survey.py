@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from scorer.engine.files import told
+from scorer.engine.local import usable_threads
 from scorer.engine.pace import Pace, measured
 from scorer.engine.progress import Progress, Silence
 from scorer.engine.run import SKIPPED_FILE
@@ -155,7 +156,7 @@ def _readable(
     # What cannot be read is part of what there is to tell.
     bad = BadRecords("skip", folder / SKIPPED_FILE)
     with told(folder):
-        return source.spool(folder, bad, progress.read, request.limit)
+        return source.spool(folder, bad, progress.read, request.limit, processes=usable_threads())
 
 
 def _counted(

@@ -32,7 +32,7 @@ class Tally:
 
     def add(self, works: pl.DataFrame) -> None:
         """Count a batch of contract columns."""
-        filled = works.select(_filled(name, works.schema[name]) for name in works.columns)
+        filled = works.select(is_filled(name, works.schema[name]) for name in works.columns)
         self.filled.update({name: int(filled[name].sum()) for name in filled.columns})
         abstracts = [name for name in ("abstract", _INVERTED) if name in works.columns]
         if abstracts:
@@ -56,7 +56,8 @@ class Tally:
             shown += [(work, title[:_SHOWN_TITLE]) for work, title, _ in here.iter_rows()]
 
 
-def _filled(name: str, kind: pl.DataType) -> pl.Expr:
+def is_filled(name: str, kind: pl.DataType) -> pl.Expr:
+    """Tell where a contract column of a type is neither null nor empty (Boolean)."""
     column = pl.col(name)
     if kind == pl.String:
         empty = ["", "{}", "null"] if name == _INVERTED else [""]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,7 @@ from scorer.engine.counts import Tally
 from scorer.engine.files import sha256
 from scorer.engine.manifest import RunManifest, read_manifest
 from scorer.engine.rows import row_schema
+from scorer.engine.verify_refined import CHOSEN, wrong_stage
 from scorer.errors import InputError
 from scorer.frame.ids import check_ids
 from scorer.frame.parquet import open_parquet
@@ -80,8 +82,9 @@ def _whole_file(path: Path, file: pq.ParquetFile, manifest: RunManifest) -> Iter
         )
     yield check
     check = Check("the manifest's policy is the one of its policy_version")
-    if manifest.policy.version != manifest.policy_version:
-        check.add([f"its content makes {manifest.policy.version}, not {manifest.policy_version}"])
+    for stage in manifest.stages:
+        if stage.policy.version != stage.policy_version:
+            check.add([f"its content makes {stage.policy.version}, not {stage.policy_version}"])
     yield check
     check = Check("the manifest names this file and states the limits")
     if manifest.output.name != path.name:
@@ -93,6 +96,20 @@ def _whole_file(path: Path, file: pq.ParquetFile, manifest: RunManifest) -> Iter
     if file.metadata.num_rows != manifest.counts.rows:
         check.add([f"{file.metadata.num_rows:,} rows"])
     yield check
+    yield _every_work(manifest)
+
+
+def _every_work(manifest: RunManifest) -> Check:
+    """Count the works of the frame, where its files tell how many they hold."""
+    skipped = manifest.skipped_works
+    left_out = f", but {skipped:,} that were left out as unreadable" if skipped else ""
+    check = Check(f"every work of the frame has a row{left_out}")
+    known = [source.rows for source in manifest.frame if source.rows is not None]
+    if len(known) == len(manifest.frame):
+        works = sum(known) if manifest.limit is None else min(sum(known), manifest.limit)
+        if (found := manifest.counts.rows + skipped) != works:
+            check.add([f"{found:,} of {works:,} are accounted for"])
+    return check
 
 
 def _schema(file: pq.ParquetFile, manifest: RunManifest) -> Iterator[Check]:
@@ -118,45 +135,50 @@ def _schema(file: pq.ParquetFile, manifest: RunManifest) -> Iterator[Check]:
         )
 
 
-def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
+Tests = dict[str, Callable[[pl.DataFrame], pl.Series]]
+"""What is looked at in rows -> what tells which of them are off (Boolean; null: off too)."""
+
+
+def _tests(manifest: RunManifest, *, again: bool) -> Tests:
+    """Return what is looked at in the rows of one student; `again`: of the second one."""
     targets = manifest.targets
-    scored_only = manifest.score_status.startswith("score_only:")
-    tests: list[tuple[Check, Callable[[pl.DataFrame], pl.Series]]] = [
-        (Check(f"every row says {STAMP}"), lambda rows: rows["prediction_status"] != STAMP),
-        (
-            Check("every row says which model, policy and status"),
-            lambda rows: (
-                (rows["model_version"] != manifest.model_version)
-                | (rows["policy_version"] != manifest.policy_version)
-                | (rows["score_status"] != manifest.score_status)
-            ),
+    tests: Tests = {
+        f"every row says {STAMP}": lambda rows: rows["prediction_status"] != STAMP,
+        "every row says which model, policy and status": lambda rows: (
+            (rows["model_version"] != manifest.model_version)
+            | (rows["policy_version"] != manifest.policy_version)
+            | (rows["score_status"] != manifest.score_status)
         ),
-        (Check("scores are finite and in [0, 1]"), lambda rows: _bad_scores(rows, targets)),
-        (Check("segments follow from titles, and from exclusion"), _bad_segments(manifest)),
-    ]
-    if scored_only:
-        tests.append((Check("no call is made before maturity"), lambda r: _any_call(r, manifest)))
-    else:
-        tests += [
-            (
-                Check("candidate is the union of the heads"),
-                lambda r: _bad_set(r, targets, CANDIDATE),
-            ),
-            (
-                Check("consensus is the intersection of the heads"),
-                lambda r: _bad_set(r, targets, CONSENSUS),
-            ),
-            (
-                Check("calls follow from scores and policy"),
-                lambda rows: _bad_calls(rows, manifest),
-            ),
-            (Check("axes follow from the calls"), lambda rows: _bad_axes(rows, manifest)),
-            (
-                Check("disagreement and uncertainty follow from scores and policy"),
-                lambda rows: _bad_review(rows, manifest),
-            ),
-        ]
-    tally = Tally(targets, manifest.mode)
+        "scores are finite and in [0, 1]": lambda rows: _bad_scores(rows, targets),
+        "segments follow from titles, and from exclusion": _bad_segments(manifest),
+    }
+    if manifest.score_status.startswith("score_only:"):
+        return {
+            **tests,
+            "no call is made before maturity": lambda rows: _any_call(rows, manifest),
+        }
+    if manifest.refined is not None:
+        tests[CHOSEN] = lambda rows: wrong_stage(rows, manifest, again=again)
+    return {
+        **tests,
+        "candidate is the union of the heads": lambda rows: _bad_set(rows, targets, CANDIDATE),
+        "consensus is the intersection of the heads": lambda rows: _bad_set(
+            rows, targets, CONSENSUS
+        ),
+        "calls follow from scores and policy": lambda rows: _bad_calls(rows, manifest),
+        "axes follow from the calls": lambda rows: _bad_axes(rows, manifest),
+        "disagreement and uncertainty follow from scores and policy": lambda rows: _bad_review(
+            rows, manifest
+        ),
+    }
+
+
+def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
+    """Look at every row, as the student that scored it has it."""
+    targets, stages = manifest.targets, manifest.stages
+    tests = [_tests(stage, again=stage is not manifest) for stage in stages]
+    checks = {name: Check(name) for name in tests[0]}
+    tally, again = Tally(targets, manifest.mode), 0
     contract = row_schema(targets, manifest.policy, manifest.mode)
     start = 0
     for batch in file.iter_batches(_ROWS, columns=contract.names):
@@ -167,14 +189,33 @@ def _rows(file: pq.ParquetFile, manifest: RunManifest) -> list[Check]:
         assert isinstance(rows, pl.DataFrame)
         rows = rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
         rows = rows.with_columns(pl.col("segment").cast(SEGMENT, strict=False))
-        for check, test in tests:
-            bad = test(rows).fill_null(True).arg_true().head(_SHOWN)
-            check.add([f"row {start + at:,} (id {rows['id'][at]})" for at in bad])
+        off: dict[str, list[int]] = {name: [] for name in checks}
+        for number, places in enumerate(_places(rows, manifest)):
+            mine = rows[places] if len(stages) > 1 else rows
+            again += len(places) if number else 0
+            for name, test in tests[number].items():
+                bad = test(mine).fill_null(True).arg_true().head(_SHOWN)
+                off[name] += places[bad.to_numpy()].tolist()
+        for name, check in checks.items():
+            check.add([f"row {start + at:,} (id {rows['id'][at]})" for at in sorted(off[name])])
         start += rows.height
     counted = Check("counts are those of the manifest")
     if tally.counts() != manifest.counts:
         counted.add([f"counted {tally.counts().calls}"])
-    return [*(check for check, _ in tests), counted]
+    if manifest.refined is not None and again != manifest.refined.works:
+        counted.add([f"{again:,} works scored again, not {manifest.refined.works:,}"])
+    return [*checks.values(), counted]
+
+
+def _places(rows: pl.DataFrame, manifest: RunManifest) -> list[npt.NDArray[np.int64]]:
+    """Return the places of each stage's rows; those of no stage's student are the first one's."""
+    versions = rows["model_version"]
+    others = [
+        (versions == stage.model_version).fill_null(False).to_numpy()
+        for stage in manifest.stages[1:]
+    ]
+    first = ~np.logical_or.reduce([np.zeros(rows.height, bool), *others])
+    return [np.flatnonzero(mine) for mine in (first, *others)]
 
 
 def _ids(path: Path, file: pq.ParquetFile) -> Check:

@@ -8,7 +8,7 @@ import pytest
 
 import scorer.engine.job
 from scorer.engine.call import CallRequest
-from scorer.engine.job import RunRequest
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.train.distil import train
 from scorer.train.fit import Recipe

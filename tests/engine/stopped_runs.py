@@ -1,10 +1,11 @@
 """Runs that stop half-way; `test_resume.py` starts this file as a program.
 
-    stopped_runs.py kill FRAME MODEL FOLDER
+    stopped_runs.py kill FRAME MODEL FOLDER [SECOND-MODEL]
     stopped_runs.py hold PARTS ARGUMENTS...
 
 `kill` starts a run for every second moment, to FOLDER/<moment>.parquet, kills it there, and prints
-the moments; a moment is a call that changes the disk. `hold` is `scorer ARGUMENTS`, which waits
+the moments; a moment is a call that changes the disk. With a second model, which scores a fifth of
+the works again, it is every fifth moment. `hold` is `scorer ARGUMENTS`, which waits
 once PARTS parts are there.
 """
 
@@ -19,7 +20,7 @@ import scorer.engine.checkpoint
 import scorer.engine.job
 from scorer.cli.app import main
 from scorer.engine.checkpoint import Checkpoint
-from scorer.engine.job import RunRequest
+from scorer.engine.request import RunRequest
 from scorer.engine.rowgroups import RowGroupWriter
 from scorer.engine.run import run
 
@@ -89,8 +90,8 @@ def hold_after(parts: int) -> None:
     """Make runs wait, for good, once that many parts are saved."""
     save = Checkpoint.save
 
-    def saved(self: Checkpoint, index: int, part: object) -> None:
-        save(self, index, part)
+    def saved(self: Checkpoint, index: int, part: object, *series: str) -> None:
+        save(self, index, part, *series)
         if index + 1 == parts:
             print("holding", flush=True)
             while True:  # an interrupt that comes just before a long sleep would not end it
@@ -102,10 +103,12 @@ def hold_after(parts: int) -> None:
 if __name__ == "__main__":
     scorer.engine.job.TITLES_A_BATCH = WORKS_A_SHARD
     if sys.argv[1] == "kill":
-        frame, model, folder = sys.argv[2:]
-        for moment in range(0, 1000, 2):
+        frame, model, folder, *second = sys.argv[2:]
+        wanted = {"refine": second[0], "refine_share": 0.2} if second else {}
+        for moment in range(0, 1000, 5 if second else 2):
             output = Path(folder) / f"{moment}.parquet"
-            if not killed_at(moment, RunRequest(frame=Path(frame), output=output, model=model)):
+            request = RunRequest(frame=Path(frame), output=output, model=model, **wanted)
+            if not killed_at(moment, request):
                 break
             print(moment)
     else:

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from decisions import failing
 
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import read_manifest
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.errors import UsageError
 from scorer.student.bundle import load_student

@@ -10,9 +10,9 @@ from decisions import changed, column_bytes, failing, write
 
 from scorer.engine.call import CallRequest, call
 from scorer.engine.files import sha256
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import manifest_path, read_manifest
 from scorer.engine.progress import Silence
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.policy.policy import Policy
 

@@ -12,8 +12,8 @@ import pytest
 from scorer.decide.called import count_calls
 from scorer.engine.call import CallRequest, call
 from scorer.engine.files import sha256
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import manifest_path, read_manifest
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.errors import InputError, OutputError, PolicyError, RefusedError, UsageError
 from scorer.policy.policy import Policy
@@ -240,6 +240,14 @@ def test_the_scores_themselves_are_no_output(
         text = refused(UsageError, call_for(scores=copied, output=output, overwrite=True))
         assert text == (f"{copied}: the input itself cannot be the output. Choose another -o.")
     assert sha256(copied) == before
+
+
+def test_the_policy_is_no_output(call_for: Callable[..., CallRequest], tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    policy.write_text("{}")
+    text = refused(UsageError, call_for(policy=policy, output=policy, overwrite=True))
+    assert text == f"{policy}: the input itself cannot be the output. Choose another -o."
+    assert policy.read_text() == "{}"
 
 
 def test_majority_of_two_heads_is_refused(call_for: Callable[..., CallRequest]) -> None:

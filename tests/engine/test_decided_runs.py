@@ -9,9 +9,9 @@ import pytest
 from decisions import categories, changed, failing, write
 
 from scorer.engine.decision import Decision
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import read_manifest
 from scorer.engine.progress import Silence
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.errors import InputError, PolicyError, UsageError
 from scorer.policy.policy import Policy

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scorer.engine.files import sha256
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import manifest_path
+from scorer.engine.request import RunRequest
 from scorer.engine.rowgroups import RowGroupWriter
 from scorer.engine.run import run
 from scorer.errors import OutputError

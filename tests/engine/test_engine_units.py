@@ -214,7 +214,11 @@ def test_a_table_has_the_types_of_the_schema() -> None:
         else:
             columns[field.name] = pl.Series(["W1"])
     made = to_table(columns | {"kept": pa.chunked_array([["W1"]])}, schema)
-    assert made.schema.equals(schema, check_metadata=True)
+    assert made.cast(schema).schema.equals(schema, check_metadata=True)
+    assert made.schema.metadata == schema.metadata
+    of_one_byte = pa.dictionary(pa.uint8(), pa.string())
+    for field, held in zip(schema, made.schema, strict=True):
+        assert held.type == (of_one_byte if pa.types.is_dictionary(field.type) else field.type)
     assert made["kept"].to_pylist() == ["W1"]
     assert made["segment"].to_pylist() == ["covered"]
 

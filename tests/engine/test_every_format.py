@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import read_manifest
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.errors import InputError
 
@@ -169,7 +169,7 @@ def test_a_run_of_another_format_goes_on_after_it_was_stopped_while_reading_or_s
     ]
 
 
-def interrupted(*_: object) -> None:
+def interrupted(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -204,7 +204,7 @@ def test_a_frame_that_changes_while_it_is_read_is_refused(
     works.head(20).write_csv(frame)
     request = RunRequest(frame=frame, output=tmp_path / "out.parquet", model=str(tiny_bundle))
 
-    def appended(*_: object) -> None:
+    def appended(*_: object, **__: object) -> None:
         with frame.open("a") as file:
             file.write("W77,one more,,,,,,\n")
 

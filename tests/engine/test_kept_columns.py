@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from decisions import failing
 
-from scorer.engine.job import RunRequest
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.errors import UsageError
 

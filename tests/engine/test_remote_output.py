@@ -16,9 +16,10 @@ from remote_servers import (
     web_server,
 )
 
-from scorer.engine.job import Job, RunRequest
+from scorer.engine.job import Job
 from scorer.engine.manifest import manifest_path
 from scorer.engine.remote import Destination, exists, upload
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.errors import OutputError, UsageError
 from scorer.frame.remote.store import LEAST_PART, part_size

@@ -9,9 +9,10 @@ import pytest
 from remote_servers import BUCKET, S3, keys_for, only_these, s3_server
 
 from scorer.engine.call import CallRequest, call
-from scorer.engine.job import RunRequest
+from scorer.engine.convert import ConvertRequest, convert
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
-from scorer.errors import OutputError
+from scorer.errors import InputError, OutputError
 
 URL = f"s3://{BUCKET}"
 
@@ -92,3 +93,20 @@ def test_calls_go_to_a_store(s3: S3, tiny_frame: Path, tiny_bundle: Path, tmp_pa
     call(CallRequest(scores=scores, output=Path(f"{URL}/called.parquet")))
     assert s3.get("called.parquet") == scores.read_bytes()
     assert s3.names() == ["called.parquet", "called.parquet.meta.json"]
+
+
+def test_a_conversion_to_a_store_gives_the_bytes_that_it_gives_on_a_disk(
+    s3: S3, tiny_frame: Path, tmp_path: Path
+) -> None:
+    convert(ConvertRequest(frame=tiny_frame, output=tmp_path / "disk.parquet"))
+    url = f"{URL}/out/frame.parquet"
+    report = convert(ConvertRequest(frame=tiny_frame, output=Path(url)))
+    assert report.output == url
+    assert s3.names() == ["out/frame.parquet"]
+    assert s3.get("out/frame.parquet") == (tmp_path / "disk.parquet").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["disk.parquet"]
+    with pytest.raises(OutputError, match=f"^{url}: exists already. Choose another output"):
+        convert(ConvertRequest(frame=tiny_frame, output=Path(url)))
+    with pytest.raises(InputError, match=r"none\.parquet: no such file"):
+        convert(ConvertRequest(frame=Path("none.parquet"), output=Path(f"{URL}/out/other.parquet")))
+    assert [path.name for path in tmp_path.iterdir()] == ["disk.parquet"]

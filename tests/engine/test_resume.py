@@ -15,9 +15,9 @@ import scorer.engine.job
 import scorer.engine.run
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.files import sha256
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import manifest_path, read_manifest
 from scorer.engine.progress import Silence
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.engine.verify import verify
 from scorer.errors import OutputError
@@ -194,10 +194,15 @@ def test_a_second_run_on_the_same_output_is_refused_while_the_first_one_lives(
     assert (manifest.resumed_rows, manifest.output.sha256) == (2 * WORKS_A_SHARD, undisturbed)
 
 
-def test_an_interrupted_run_exits_130_and_goes_on_later(
+def test_a_run_interrupted_twice_stops_at_once_exits_130_and_goes_on_later(
     request_for: Callable[..., RunRequest], held: subprocess.Popen[str], undisturbed: str
 ) -> None:
     request = request_for()
+    assert held.stderr is not None
+    held.send_signal(signal.SIGINT)
+    assert held.stderr.readline() == (
+        "Stopping when the part in work is finished; once more stops at once.\n"
+    )
     held.send_signal(signal.SIGINT)
     _, said = held.communicate(timeout=60)
     assert held.returncode == 130

@@ -98,12 +98,17 @@ def joined_tables(parts: list[pa.Table], path: Path) -> Path:
 
 def written_in_one_go(parts: list[pa.Table]) -> pq.ParquetFile:
     """What one writer makes of the parts: the reference."""
-    sink = BytesIO()
+    sink, empty = BytesIO(), BytesIO()
+    pq.write_table(parts[0].schema.empty_table(), empty)
+    leaves = pq.read_metadata(empty).schema
+    paths = [leaves.column(place).path for place in range(len(leaves))]
+    packed = [path for path in paths if not path.startswith("score_")]
     with pq.ParquetWriter(
         sink,
         parts[0].schema,
-        compression="zstd",
-        compression_level=1,
+        compression={path: "ZSTD" if path in packed else "NONE" for path in paths},
+        compression_level=dict.fromkeys(packed, 1),
+        use_dictionary=[path for path in paths if path != "id"],
         write_statistics=["id"],
     ) as writer:
         for part in parts:

@@ -12,9 +12,9 @@ import pytest
 import scorer
 import scorer.engine.job
 import scorer.engine.run
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import RunManifest, read_manifest
 from scorer.engine.progress import Silence
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.engine.verify import verify
 from scorer.errors import InputError, OutputError, PolicyError, RefusedError, UsageError
@@ -386,5 +386,5 @@ def test_a_frame_with_a_damaged_page_keeps_the_parts_before_it(
     assert (parts / "part-000002.parquet").is_file()
     assert not request_for().output.exists()
     first, second = str(refused.value).splitlines()
-    assert first.startswith("damaged.parquet: damaged near row 20 (")
+    assert first.startswith("damaged.parquet: damaged near row 20, in row group 1 (")
     assert second == "Copy or make the file again."

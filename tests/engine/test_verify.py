@@ -99,6 +99,7 @@ def test_a_good_file_passes_every_check(scored: Path) -> None:
         POLICY,
         LIMITS,
         "200 rows, as in the manifest",
+        "every work of the frame has a row",
         METADATA,
         SCHEMA,
         STAMPED,

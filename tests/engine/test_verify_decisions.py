@@ -13,8 +13,8 @@ from decisions import failing
 from scorer.engine.call import CallRequest, call
 from scorer.engine.counts import Tally
 from scorer.engine.files import sha256
-from scorer.engine.job import RunRequest
 from scorer.engine.manifest import manifest_path, read_manifest
+from scorer.engine.request import RunRequest
 from scorer.engine.run import run
 from scorer.engine.verify import verify
 
