@@ -1,0 +1,1 @@
+"""What people read: the work page, the site, plots, in English and French."""

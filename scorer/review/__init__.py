@@ -1,0 +1,1 @@
+"""What people do with scores: ranking, audit samples, evaluation."""
