@@ -18,7 +18,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from scorer.engine.batch import score_batch
     from scorer.engine.call import CallRequest, call
-    from scorer.engine.job import RunRequest, default_policy
+    from scorer.engine.job import default_policy
+    from scorer.engine.request import RunRequest
     from scorer.engine.run import run
     from scorer.engine.verify import verify
     from scorer.student.bundle import load_student
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CallRequest": "scorer.engine.call",
-    "RunRequest": "scorer.engine.job",
+    "RunRequest": "scorer.engine.request",
     "call": "scorer.engine.call",
     "default_policy": "scorer.engine.job",
     "find_bundle": "scorer.student.folder",

@@ -15,13 +15,17 @@ from pathlib import Path
 import joblib
 import polars as pl
 import pytest
+from encoders import Drawn, drawn_bundle, minilm_folder, tiny_folder
 
 from scorer.engine.job import default_policy
+from scorer.engine.request import RunRequest
+from scorer.engine.run import run
 from scorer.frame.parquet import ParquetFrame
 from scorer.policy.policy import Policy
 from scorer.student.bundle import Student, load_student
 from scorer.student.manifest import MANIFEST_FILE, Manifest
 from scorer.train.distil import train
+from scorer.train.fit import Recipe
 from scorer.train.trained import TrainRequest
 
 ROOT = Path(__file__).parent.parent
@@ -113,6 +117,52 @@ def tiny_bundle(tiny_labels: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
+def calibrated_bundle(tiny_labels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the tiny bundle with calibrated scores; `unseen.parquet` lies beside it."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    train(
+        TrainRequest(
+            output=folder / "tiny",
+            labels=tiny_labels,
+            licence="CC0",
+            attribution="nobody",
+            calibrate="isotonic",
+            out_of_fold=folder / "unseen.parquet",
+        )
+    )
+    return folder / "tiny"
+
+
+@pytest.fixture(scope="session")
+def second_bundle(tiny_labels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of another bundle of the same labels: it stands for a slow one that knows better."""
+    folder = tmp_path_factory.mktemp("bundles") / "second"
+    train(TrainRequest(output=folder, labels=tiny_labels, recipe=Recipe(ngrams=60)))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def stacked(
+    tiny_frame: Path,
+    tiny_bundle: Path,
+    second_bundle: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """The tiny frame scored by the tiny bundle, a fifth of it again by the second one."""
+    output = tmp_path_factory.mktemp("stacked") / "out.parquet"
+    run(
+        RunRequest(
+            frame=tiny_frame,
+            output=output,
+            model=str(tiny_bundle),
+            refine=str(second_bundle),
+            refine_share=0.2,
+        )
+    )
+    return output
+
+
+@pytest.fixture(scope="session")
 def abstract_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a bundle that reads abstracts, its labels say yes by a word of the abstract."""
     folder = tmp_path_factory.mktemp("abstracts")
@@ -151,6 +201,31 @@ def tiny_frame(tmp_path_factory: pytest.TempPathFactory) -> Path:
         doi=pl.format("10.1/{}", pl.int_range(pl.len())),
     ).write_parquet(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def minilm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder folder: all-MiniLM-L6-v2 with int8 weights; 3 ms of a processor for a title."""
+    return minilm_folder(tmp_path_factory.mktemp("encoders") / "minilm")
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder folder that knows the words of the made labels, and takes no time."""
+    words = sorted({*FILLER, *" ".join(WORDS.values()).split(), "the", "study", "in", "canada"})
+    return tiny_folder(tmp_path_factory.mktemp("encoders") / "tiny", words)
+
+
+@pytest.fixture(scope="session")
+def token_bundle(tiny_encoder: Path, tiny_bundle: Path) -> Drawn:
+    """A `tokenizer` bundle with the tiny bundle's targets and drawn heads; for reading only."""
+    return drawn_bundle(tiny_bundle.parent / "token", tiny_encoder, tiny_bundle)
+
+
+@pytest.fixture(scope="session")
+def mixed_bundle(tiny_encoder: Path, tiny_bundle: Path) -> Drawn:
+    """A `mixed` bundle with the tiny bundle's n-grams and drawn heads; for reading only."""
+    return drawn_bundle(tiny_bundle.parent / "mixed", tiny_encoder, tiny_bundle, mixed=True)
 
 
 @pytest.fixture(scope="session")

@@ -12,12 +12,14 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "scorer"
 # A package may import what stands on a lower level, and itself.
 LEVELS = {
-    "cli": 5,
+    "cli": 7,
+    "report": 6,
+    "review": 5,
     **dict.fromkeys(["decide", "train"], 4),
-    **dict.fromkeys(["engine", "review", "report"], 3),
+    "engine": 3,
     "labels": 2,
     **dict.fromkeys(["student", "policy", "frame"], 1),
-    **dict.fromkeys(["status", "errors", "targets"], 0),
+    **dict.fromkeys(["compiling", "status", "errors", "targets"], 0),
 }
 # A known exception: the encoder reads a frame's texts.
 ALLOWED = {("student", "scorer.frame")}

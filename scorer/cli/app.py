@@ -13,15 +13,45 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import call, convert, fetch, gate, inspect, models, run, thresholds, train, verify
+from scorer.cli import (
+    bench,
+    call,
+    compare,
+    convert,
+    evaluate,
+    explain,
+    fetch,
+    gate,
+    inspect,
+    models,
+    rank,
+    report,
+    run,
+    sample,
+    show,
+    thresholds,
+    train,
+    verify,
+)
 from scorer.errors import ScorerError
 
 _DEBUG = "SCORER_DEBUG"
+_STORY = """\
+scorer reads every work of a frame and says which are worth a human look.
+Its scores rank works for review; they never assert a category.
+
+  scorer run frame.parquet                                score, call, stamp
+  scorer rank frame.scored.parquet --by metaresearch      what to read first
+  scorer show W2741809807 --scores frame.scored.parquet   one work, and why
+  scorer sample frame.scored.parquet -n 400 -o audit.csv  what to check by hand
+  scorer evaluate frame.scored.parquet audit.coder1.csv   how far to trust it
+
+scorer --help lists all commands, scorer COMMAND --help has options, an example."""
 
 app = typer.Typer(
     name="scorer",
     help="Score every scholarly work of a frame with a small student, honestly stamped.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,6 +66,7 @@ def _version(asked: bool) -> None:
 
 @app.callback(epilog="Example: scorer run frame.parquet, then scorer verify frame.scored.parquet")
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -50,14 +81,24 @@ def options(
     """
     if debug:
         os.environ[_DEBUG] = "1"
+    if context.invoked_subcommand is None:
+        typer.echo(_STORY)
 
 
 run.register(app)
 convert.register(app)
 inspect.register(app)
+bench.register(app)
 call.register(app)
 thresholds.register(app)
 verify.register(app)
+show.register(app)
+explain.register(app)
+rank.register(app)
+sample.register(app)
+evaluate.register(app)
+compare.register(app)
+report.register(app)
 fetch.register(app)
 models.register(app)
 train.register(app)

@@ -50,7 +50,10 @@ def register(app: typer.Typer) -> None:
 def convert(
     frame: Frame,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The Parquet file to write.")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The Parquet file to write, or its address."
+        ),
     ],
     where: Annotated[
         str | None,
@@ -98,12 +101,9 @@ def convert(
     Ids are bare and unique, columns have the frame's names; texts stay as the source has them.
     """
     mapped = pairs(mapping or [], "--map")
-    import dataclasses
-    import json as json_text
-
     import pyarrow as pa
 
-    from scorer.cli.tables import shown_progress
+    from scorer.cli.tables import as_json, shown_progress
     from scorer.engine.convert import ConvertRequest
     from scorer.engine.convert import convert as convert_frame
 
@@ -131,7 +131,7 @@ def convert(
         typer.echo("Interrupted; nothing was written.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if json:
-        typer.echo(json_text.dumps(dataclasses.asdict(report), indent=2, ensure_ascii=False))
+        typer.echo(as_json(report))
     elif not quiet:
         _show(report, dropped=drop_deleted)
 

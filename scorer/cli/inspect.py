@@ -33,13 +33,10 @@ def inspect(
     Reads any format that scorer run reads, writes nothing, and skips records that it cannot read.
     """
     mapped = pairs(mapping or [], "--map")
-    import dataclasses
-    import json as json_text
-
     import pyarrow as pa
 
     from scorer.cli.survey import show
-    from scorer.cli.tables import shown_progress
+    from scorer.cli.tables import as_json, shown_progress
     from scorer.engine.survey import SurveyRequest, survey
 
     request = SurveyRequest(frame=frame, model=model, mapping=mapped, limit=limit)
@@ -51,6 +48,6 @@ def inspect(
         typer.echo("Interrupted.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if json:
-        typer.echo(json_text.dumps(dataclasses.asdict(found), indent=2, ensure_ascii=False))
+        typer.echo(as_json(found))
     else:
         show(found)

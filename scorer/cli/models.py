@@ -47,6 +47,7 @@ def models(
             screen.print(Markdown(card))
         else:
             typer.echo(card)
+        typer.echo(f"Encoder: {manifest.encoder.kind}")
         typer.echo(f"Version: {manifest.version}")
         return
     manifests = [load_manifest(folder) for folder in shipped_bundles()]
@@ -55,6 +56,7 @@ def models(
             {
                 "name": m.name,
                 "version": m.version,
+                "encoder": m.encoder.kind,
                 "heads": m.targets.head_names,
                 "targets": [*m.targets.binary_names, *(axis.name for axis in m.targets.axes)],
                 "mature": m.maturity.passed,
@@ -64,10 +66,11 @@ def models(
         ]
         typer.echo(json_text.dumps(rows, indent=2))
         return
-    shown = table("bundle", "heads", "targets", "maturity", "licence", numbers_from=9)
+    shown = table("bundle", "encoder", "heads", "targets", "maturity", "licence", numbers_from=9)
     for m in manifests:
         shown.add_row(
             m.version,
+            m.encoder.kind,
             ", ".join(m.targets.head_names),
             f"{len(m.targets.categories)} categories, {len(m.targets.flags)} flags, "
             f"{len(m.targets.axes)} axes",

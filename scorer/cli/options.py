@@ -26,6 +26,12 @@ LabelTable = Annotated[
         metavar="LABELS", help="A label table (Parquet): works, and <head>_categories a teacher."
     ),
 ]
+LabelsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels", metavar="LABELS", help="A label table (Parquet), as for scorer train."
+    ),
+]
 Sample = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Instead of a table: the works of the sample, in JSON."),
@@ -87,10 +93,123 @@ ExcludeIds = Annotated[
         help="Works that are scored but never called: an id a line, or Parquet with id.",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Hold no more memory than that, for instance 500MB: slower, the same bytes come out.",
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="By default as many as processors.")
 ]
+Provider = Annotated[
+    str,
+    typer.Option(
+        "--provider",
+        metavar="NAME",
+        help="What runs a transformer: cpu, or what else this onnxruntime has, for instance cuda. "
+        "N-gram students always run on the processor.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
+
+WorkId = Annotated[
+    str, typer.Argument(metavar="ID", help="The work's id, with OpenAlex's address or without.")
+]
+RecordFrame = Annotated[
+    str | None,
+    typer.Option(
+        "--frame", metavar="FRAME", help="The frame that was scored, in any format: adds records."
+    ),
+]
+Bundles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="FOLDER",
+        help="The bundle that gave the scores, where it is none of the shipped; repeatable.",
+    ),
+]
+
+
+class LanguageName(StrEnum):
+    """Languages of pages and views."""
+
+    en = "en"
+    fr = "fr"
+
+
+ShownLanguage = Annotated[LanguageName, typer.Option("--lang", help="English or French.")]
+
+
+class SegmentName(StrEnum):
+    """Segments of works."""
+
+    covered = "covered"
+    insufficient_payload = "insufficient_payload"
+    excluded = "excluded"
+
+
+SegmentNames = Annotated[
+    list[SegmentName] | None,
+    typer.Option(
+        "--segment",
+        help="Which works, by default covered: without a usable title none can be judged, and "
+        "excluded ones carry labels already. Repeatable.",
+    ),
+]
+
+
+Refine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BUNDLE",
+        help="A second, slower bundle, which scores again the works where that tells the most.",
+    ),
+]
+RefineShare = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE",
+        help="With --refine: how many works, those that rank highest for any target; 5% unless "
+        "said.",
+    ),
+]
+RefineBand = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DISTANCE",
+        help="With --refine, instead of a share: all works with a score so near to its threshold.",
+    ),
+]
+RefinePolicy = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="With --refine: its policy; by default the bundle's own."),
+]
+
+
+class EngineName(StrEnum):
+    """What scores the shards of a frame."""
+
+    local = "local"
+    ray = "ray"
+
+
+Engine = Annotated[
+    EngineName,
+    typer.Option(
+        help="This machine's processors, or a Ray cluster (extra ray): the same bytes come out."
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="With --engine ray: the cluster (auto, or HOST:PORT). By default one is started on "
+        "this machine, for this run.",
+    ),
+]
 
 
 class BadLine(StrEnum):
@@ -105,6 +224,16 @@ OnBadLine = Annotated[
     typer.Option(
         help="A line or record that cannot be read ends the command, or is skipped, counted and "
         "written to OUTPUT.skipped.tsv."
+    ),
+]
+
+
+OnBadShard = Annotated[
+    BadLine,
+    typer.Option(
+        "--on-bad-shard",
+        help="Works of a damaged or broken stretch of the frame end the command, or are left out, "
+        "counted and named in the manifest.",
     ),
 ]
 
@@ -125,6 +254,29 @@ Mode = Annotated[
         "heads or more."
     ),
 ]
+
+
+def share(word: str | None, option: str) -> float | None:
+    """Read a share such as 5% or 0.05; raise `UsageError` for what is none."""
+    if word is None:
+        return None
+    number = word.strip().removesuffix("%")
+    try:
+        return float(number) / (100 if number != word.strip() else 1)
+    except ValueError:
+        raise UsageError(f"{option} {word}: expected a share, for instance 5% or 0.05.") from None
+
+
+def size(word: str | None, option: str) -> int | None:
+    """Read a size such as 500MB in bytes; raise `UsageError` for what is none."""
+    from pydantic import ByteSize, TypeAdapter, ValidationError
+
+    if word is None:
+        return None
+    try:
+        return int(TypeAdapter(ByteSize).validate_python(word))
+    except ValidationError:
+        raise UsageError(f"{option} {word}: expected a size, for instance 500MB.") from None
 
 
 def paths(words: list[str] | None, option: str) -> dict[str, Path]:

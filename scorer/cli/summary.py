@@ -1,6 +1,7 @@
 """What `run` and `call` tell at their end: counts of calls, what was missing, the status."""
 
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -10,10 +11,13 @@ from scorer.engine.manifest import RunManifest
 from scorer.engine.remote import Destination
 from scorer.status import SCORE_ONLY
 
+_SHOWN_SHARDS: Final = 3
+
 
 def show_calls(manifest: RunManifest, output: Path, mode: ModeName) -> None:
     """Print the summary of a file that has just been written."""
     typer.echo(_works(manifest))
+    _show_refined(manifest)
     if manifest.score_status.startswith(SCORE_ONLY):
         typer.echo(
             f"{manifest.score_status}: the student's maturity gate has not passed, "
@@ -22,9 +26,11 @@ def show_calls(manifest: RunManifest, output: Path, mode: ModeName) -> None:
     else:
         _show_counts(manifest, mode)
     _show_notes(manifest)
+    # A run that found all its parts finished has scored none anew: no pace to tell.
+    pace = f", {manifest.works_a_second:,.0f} works/s" if manifest.works_a_second else ""
     typer.echo(
         f"{Destination.of(output).url or output} ({manifest.output.size / 1e6:,.1f} MB), "
-        f"{manifest.wall_seconds:,.1f} s, {manifest.works_a_second:,.0f} works/s"
+        f"{manifest.wall_seconds:,.1f} s{pace}"
     )
     typer.echo(status_line())
 
@@ -37,6 +43,21 @@ def _works(manifest: RunManifest) -> str:
         f"{rows:,} works {verb} by {manifest.model_version}; {segments['covered']:,} with a usable "
         f"title ({share(segments['covered'], rows)}){excluded}."
     )
+
+
+def _show_refined(manifest: RunManifest) -> None:
+    if (second := manifest.refined) is None:
+        return
+    if not second.works:
+        typer.echo(f"None was scored again by {second.model_version}: nothing was refined.")
+        return
+    typer.echo(
+        f"{second.works:,} of them scored again by {second.model_version}, and called by its own "
+        f"policy: {second.chosen_in_words}."
+    )
+    if second.columns_not_found:
+        missing = ", ".join(second.columns_not_found)
+        typer.echo(f"It reads {missing} too, which the frame lacks: it scores worse without.")
 
 
 def _show_counts(manifest: RunManifest, mode: ModeName) -> None:
@@ -56,6 +77,12 @@ def _show_counts(manifest: RunManifest, mode: ModeName) -> None:
 
 
 def _show_notes(manifest: RunManifest) -> None:
+    if manifest.skipped_shards:
+        typer.echo(f"Not scored, and in no row: {manifest.skipped_works:,} works.")
+    for shard in manifest.skipped_shards[:_SHOWN_SHARDS]:
+        typer.echo(f"  rows {shard.first_row:,} to {shard.last_row:,}: {shard.reason}")
+    if (more := len(manifest.skipped_shards) - _SHOWN_SHARDS) > 0:
+        typer.echo(f"  and {more:,} further stretches, all in the manifest")
     if manifest.columns_not_found and manifest.made_by == "run":
         missing = ", ".join(manifest.columns_not_found)
         typer.echo(f"The frame lacks {missing}: the student reads them, and scores worse without.")

@@ -5,15 +5,13 @@ from typing import Final
 
 import typer
 
-from scorer.cli.tables import console, share, table
+from scorer.cli.tables import console, duration, share, table
 from scorer.engine.survey import Survey
 
 _LANGUAGES: Final = 8
 _DECADES: Final = 12
 _BAR: Final = 30  # characters of the longest bar
 _TITLE: Final = 44  # characters of an example, so that a row fits 80 columns
-_MINUTE: Final = 60
-_HOUR: Final = 3_600
 
 
 def show(found: Survey) -> None:
@@ -119,16 +117,6 @@ def _time(found: Survey) -> str:
     pace = found.pace
     processors = f"{pace.processors} processors" if pace.processors > 1 else "1 processor"
     return (
-        f"Time to score: {_duration(pace.seconds)} for {found.rows:,} works at "
+        f"Time to score: {duration(pace.seconds)} for {found.rows:,} works at "
         f"{pace.works_a_second:,.0f} works/s on {processors}\n({pace.model}, measured just now)."
     )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1:
-        return "under a second"
-    if seconds < _MINUTE:
-        return f"about {seconds:.0f} s"
-    if seconds < _HOUR:
-        return f"about {seconds / _MINUTE:.0f} min"
-    return f"about {seconds / _HOUR:.1f} h"

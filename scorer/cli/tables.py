@@ -1,9 +1,11 @@
 """How things look in a terminal: tables, the status line, progress."""
 
+import json
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from rich import box
@@ -24,10 +26,16 @@ from rich.text import Text
 from scorer.status import STAMP
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from scorer.engine.progress import Progress
 
 _SECONDS_BETWEEN_LINES: Final = 5.0
 _FILE_WIDTH: Final = 160
+_SLOW: Final = 10  # a second
+_TIGHT: Final = (0, 1, 0, 0)
+_MINUTE: Final = 60
+_HOUR: Final = 3_600
 
 
 def console(*, err: bool = False) -> Console:
@@ -38,11 +46,21 @@ def console(*, err: bool = False) -> Console:
     return made
 
 
-def table(*columns: str, title: str | None = None, numbers_from: int = 1) -> Table:
-    """Return an empty table whose columns from `numbers_from` on hold numbers."""
+def table(
+    *columns: str, title: str | None = None, numbers_from: int = 1, tight: bool = False
+) -> Table:
+    """Return an empty table whose columns from `numbers_from` on hold numbers.
+
+    `tight`: little room around cells, and no word cut off, so that many columns fit 80.
+    """
     made = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    if tight:
+        made.padding = _TIGHT
     for place, name in enumerate(columns):
-        made.add_column(name, justify="right" if place >= numbers_from else "left")
+        right = place >= numbers_from
+        made.add_column(
+            name, justify="right" if right else "left", overflow="fold" if tight else "ellipsis"
+        )
     return made
 
 
@@ -53,21 +71,45 @@ def share(part: int, whole: int) -> str:
     return "over 99.9 %" if part < whole < 1.0005 * part else f"{100 * part / whole:.3g} %"
 
 
+def duration(seconds: float) -> str:
+    """Return a time that was reckoned, in words."""
+    if seconds < 1:
+        return "under a second"
+    if seconds < _MINUTE:
+        return f"about {seconds:.0f} s"
+    if seconds < _HOUR:
+        return f"about {seconds / _MINUTE:.0f} min"
+    return f"about {seconds / _HOUR:.1f} h"
+
+
+def as_json(found: "DataclassInstance") -> str:
+    """Return a result as a script takes it."""
+    return json.dumps(asdict(found), indent=2, ensure_ascii=False)
+
+
 def status_line() -> str:
     """Return the line that ends every table of calls or scores."""
     return f"Status of every row: {STAMP}. Scores rank works for human review."
 
 
+def _a_second(pace: float) -> str:
+    """Return how many a second; fits of a search are few, and 0 would say that nothing moves."""
+    return f"{pace:,.0f}" if pace >= _SLOW else f"{pace:.2g}"
+
+
 class Lines:
     """Progress for a log file: a plain line every few seconds."""
 
-    def __init__(self) -> None:
-        """Start the clock."""
+    def __init__(self, unit: str = "works") -> None:
+        """Start the clock; `unit`: what is counted."""
+        self._unit = unit
+        self._doing = ""
         self._total = self._done = self._start_done = 0
         self._started = self._said = time.monotonic()
 
-    def start(self, total: int, done: int) -> None:
+    def start(self, total: int, done: int, doing: str | None = None) -> None:
         """Remember how much there is to do."""
+        self._doing = f"{doing}: " if doing else ""
         self._total, self._done, self._start_done = total, done, done
         self._started = self._said = time.monotonic()
 
@@ -87,7 +129,8 @@ class Lines:
             pace = (self._done - self._start_done) / (now - self._started)
             left = (self._total - self._done) / pace
             self.note(
-                f"{self._done:,} of {self._total:,} works, {pace:,.0f} works/s, {left:,.0f} s left"
+                f"{self._doing}{self._done:,} of {self._total:,} {self._unit}, "
+                f"{_a_second(pace)} {self._unit}/s, {left:,.0f} s left"
             )
 
     def note(self, text: str) -> None:
@@ -96,9 +139,13 @@ class Lines:
 
 
 class _Pace(ProgressColumn):
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
     def render(self, task: Task) -> Text:
-        """Show works a second."""
-        return Text(f"{task.speed or 0:,.0f} works/s")
+        """Show works a second, or what else is counted."""
+        return Text(f"{_a_second(task.speed or 0)} {self._unit}/s")
 
 
 class _Rich:
@@ -109,10 +156,10 @@ class _Rich:
         self._doing = doing
         self._task = bar.add_task("checking", total=None)
 
-    def start(self, total: int, done: int) -> None:
+    def start(self, total: int, done: int, doing: str | None = None) -> None:
         """Turn the spinner into a bar; what was done earlier does not count as pace."""
         self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(self._doing, total=total, completed=done)
+        self._task = self._bar.add_task(doing or self._doing, total=total, completed=done)
 
     def read(self, works: int) -> None:
         """Say how far reading is."""
@@ -128,21 +175,23 @@ class _Rich:
 
 
 @contextmanager
-def shown_progress(doing: str = "scoring", *, quiet: bool) -> "Iterator[Progress | None]":
+def shown_progress(
+    doing: str = "scoring", *, quiet: bool, unit: str = "works"
+) -> "Iterator[Progress | None]":
     """Yield a progress receiver: a bar on a terminal, lines elsewhere, nothing where `quiet`."""
     if quiet:
         yield None
         return
     target = console(err=True)
     if not target.is_terminal:
-        yield Lines()
+        yield Lines(unit)
         return
     with Bar(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        _Pace(),
+        _Pace(unit),
         TimeRemainingColumn(),
         console=target,
         transient=True,

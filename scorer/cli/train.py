@@ -1,18 +1,39 @@
 """`scorer train`: make a student from teachers' labels."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from scorer.cli.options import HeadFiles, LabelTable, MinEss, MinPos, Overwrite, Sample, paths
+from scorer.cli.train_options import (
+    Budget,
+    CalibrateName,
+    ChooseBy,
+    Criterion,
+    Encoder,
+    Ensemble,
+    GateChurn,
+    GateGain,
+    GateRank,
+    GateRunning,
+    GateWindow,
+    HoldoutShare,
+    Mixed,
+    RoundsState,
+    Search,
+    SoftWeight,
+    Trials,
+    Unlabelled,
+)
 
 if TYPE_CHECKING:
+    from scorer.engine.progress import Progress
     from scorer.student.manifest import Manifest
     from scorer.train.maturity import Criteria
-    from scorer.train.trained import RoundsRequest
+    from scorer.train.trained import EncoderRequest, RoundsRequest, SearchRequest
 
-_ROUNDS: Final = "Training in rounds"
 _GATE: Final = {
     "gate_gain": "gain",
     "gate_window": "window",
@@ -63,69 +84,40 @@ def train(
             help="Also keep the out-of-fold scores (Parquet): scorer thresholds fit reads them.",
         ),
     ] = None,
-    overwrite: Overwrite = False,
-    rounds_state: Annotated[
-        Path | None,
+    calibrate: Annotated[
+        CalibrateName | None,
         typer.Option(
-            metavar="FILE",
-            help="Train one round; this file keeps all of them, the first makes it.",
-            rich_help_panel=_ROUNDS,
+            help="Map scores to the share of their teacher's yes, on out-of-fold scores; ranks "
+            "stay. Still no probability of truth."
         ),
     ] = None,
-    holdout_share: Annotated[
-        float,
-        typer.Option(
-            min=0.01,
-            max=0.9,
-            help="Share of the venues that are held out to measure every round.",
-            rich_help_panel=_ROUNDS,
-        ),
-    ] = 0.2,
-    gate_gain: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            help="Average precision must have grown by a smaller share than that.",
-            rich_help_panel=_ROUNDS,
-        ),
-    ] = 0.02,
-    gate_window: Annotated[
-        int,
-        typer.Option(min=1, help="Rounds over which that growth counts.", rich_help_panel=_ROUNDS),
-    ] = 5,
-    gate_churn: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="A smaller share of the positive set must have changed in a round.",
-            rich_help_panel=_ROUNDS,
-        ),
-    ] = 0.05,
-    gate_rank: Annotated[
-        float,
-        typer.Option(
-            min=-1,
-            max=1,
-            help="Scores must correlate by rank with those of the round before by more.",
-            rich_help_panel=_ROUNDS,
-        ),
-    ] = 0.98,
-    gate_running: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Rounds running in which churn and rank correlation must hold.",
-            rich_help_panel=_ROUNDS,
-        ),
-    ] = 3,
+    overwrite: Overwrite = False,
+    encoder: Encoder = None,
+    mixed: Mixed = False,
+    ensemble: Ensemble = None,
+    unlabelled: Unlabelled = None,
+    soft_weight: SoftWeight = 1.0,
+    search: Search = False,
+    trials: Trials = 12,
+    criterion: ChooseBy = Criterion.both,
+    budget: Budget = None,
+    rounds_state: RoundsState = None,
+    holdout_share: HoldoutShare = 0.2,
+    gate_gain: GateGain = 0.02,
+    gate_window: GateWindow = 5,
+    gate_churn: GateChurn = 0.05,
+    gate_rank: GateRank = 0.98,
+    gate_running: GateRunning = 3,
 ) -> None:
     """Distil a bundle from teachers' labels: n-grams, ONNX graph, policy, model card.
 
     Every teacher with a column <head>_categories becomes a head.
     Metrics and thresholds come from out-of-fold scores; folds keep venues whole.
     The same inputs give the same bytes. With --rounds-state each call is one round.
+    With --search the recipe is chosen by folds within the folds that measure it.
+    With --encoder a transformer reads the works; with --ensemble n-grams learn from one.
     """
+    from scorer.cli.tables import shown_progress
     from scorer.errors import UsageError
 
     if (labels is None) == (sample is None) or (labels is not None and head):
@@ -150,23 +142,27 @@ def train(
         running=gate_running,
         holdout_share=holdout_share,
     )
-    manifest = train(
-        TrainRequest(
-            output=output,
-            labels=labels,
-            sample=sample,
-            heads=paths(head, "--head"),
-            name=name,
-            source=source,
-            licence=licence,
-            attribution=attribution,
-            recipe=Recipe(ngrams=ngrams, beta=beta, min_pos=min_pos, min_ess=min_ess, seed=seed),
-            overwrite=overwrite,
-            out_of_fold=out_of_fold,
-            rounds=_rounds(rounds_state, criteria, given),
-        ),
-        lambda text: typer.echo(text, err=True),
+    request = TrainRequest(
+        output=output,
+        labels=labels,
+        sample=sample,
+        heads=paths(head, "--head"),
+        name=name,
+        source=source,
+        licence=licence,
+        attribution=attribution,
+        recipe=Recipe(ngrams=ngrams, beta=beta, min_pos=min_pos, min_ess=min_ess, seed=seed),
+        calibrate=None if calibrate is None else calibrate.value,
+        overwrite=overwrite,
+        out_of_fold=out_of_fold,
+        rounds=_rounds(rounds_state, criteria, given),
+        search=_search(search, trials, criterion, budget, given),
+        encoder=_encoder(encoder, ensemble, mixed, unlabelled or [], soft_weight, given),
     )
+    doing, unit = ("searching", "fits") if search else ("embedding", "works")
+    quiet = not search and request.encoder is None
+    with shown_progress(doing, quiet=quiet, unit=unit) as progress:
+        manifest = train(request, _say(progress), progress)
     _show(manifest)
     if manifest.maturity.passed:
         typer.echo(f"Next: scorer run FRAME --model {output}")
@@ -196,6 +192,61 @@ def _rounds(
         if criterion in given:
             raise UsageError(f"--{option.replace('_', '-')} needs --rounds-state FILE.")
     return None
+
+
+def _encoder(
+    encoder: Path | None,
+    ensemble: Path | None,
+    mixed: bool,
+    unlabelled: list[Path],
+    soft_weight: float,
+    given: frozenset[str],
+) -> "EncoderRequest | None":
+    from scorer.errors import UsageError
+    from scorer.train.trained import EncoderRequest
+
+    if encoder is not None and ensemble is not None:
+        raise UsageError("Give either --encoder or --ensemble: one bundle is made at a time.")
+    if mixed and encoder is None:
+        raise UsageError("--mixed needs --encoder DIR.")
+    if ensemble is not None:
+        return EncoderRequest(ensemble, "ensemble", tuple(unlabelled), soft_weight)
+    for option in ("unlabelled", "soft_weight"):
+        if option in given:
+            raise UsageError(f"--{option.replace('_', '-')} needs --ensemble DIR.")
+    if encoder is None:
+        return None
+    if "ngrams" in given and not mixed:
+        raise UsageError(
+            "--ngrams: heads on an encoder alone read none.\nLeave it out, or add --mixed."
+        )
+    return EncoderRequest(encoder, "mixed" if mixed else "heads")
+
+
+def _search(
+    asked: bool,
+    trials: int,
+    criterion: Criterion,
+    budget: float | None,
+    given: frozenset[str],
+) -> "SearchRequest | None":
+    from scorer.errors import UsageError
+    from scorer.train.trained import SearchRequest
+
+    if asked:
+        fixed = given & {"ngrams", "soft_weight"}
+        return SearchRequest(trials, criterion.value, budget, fixed)
+    for option in ("trials", "criterion", "budget"):
+        if option in given:
+            raise UsageError(f"--{option} needs --search.")
+    return None
+
+
+def _say(progress: "Progress | None") -> Callable[[str], None]:
+    """Return what prints a line on standard error, above the bar where there is one."""
+    if progress is not None:
+        return progress.note
+    return lambda text: typer.echo(text, err=True)
 
 
 def _show(manifest: "Manifest") -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from scorer.cli.app import main
@@ -47,3 +48,14 @@ def scored(
     output = tmp_path / "scored.parquet"
     assert scorer("run", tiny_frame, "--model", tiny_bundle, "-o", output, "-q").code == 0
     return output
+
+
+@pytest.fixture(scope="session")
+def labels_without_axes(
+    make_labels: Callable[..., pl.DataFrame], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A label table of 150 works without axes, which take time to fit."""
+    table = make_labels(150)
+    path = tmp_path_factory.mktemp("cli") / "labels.parquet"
+    table.drop(n for n in table.columns if n.endswith(("_domain", "_genre"))).write_parquet(path)
+    return path

@@ -151,7 +151,7 @@ def test_verify_prints_what_it_checked(scorer: Run, scored: Path) -> None:
     lines = ended.out.splitlines()
     assert lines[-1] == STATUS
     assert lines[0] == "passed  sha256 and size are those of the manifest"
-    assert len(lines) == 18
+    assert len(lines) == 19
     assert all(line.startswith("passed  ") for line in lines[:-1])
 
 
@@ -201,8 +201,9 @@ def test_verify_without_a_manifest(scorer: Run, scored: Path) -> None:
 def test_models_list_the_shipped_bundles(scorer: Run, shipped_bundle: Path) -> None:
     manifest = load_manifest(shipped_bundle)
     rows = table(scorer("models").out)
-    assert rows["bundle"] == ["heads", "targets", "maturity", "licence"]
+    assert rows["bundle"] == ["encoder", "heads", "targets", "maturity", "licence"]
     assert rows[manifest.version] == [
+        "ngram",
         "codex, gemma",
         "9 categories, 2 flags, 3 axes",
         "passed",
@@ -214,6 +215,7 @@ def test_models_as_json(scorer: Run, shipped_bundle: Path) -> None:
     said = next(m for m in json.loads(scorer("models", "--json").out) if m["mature"])
     assert said["name"] == "metacan-ngram"
     assert said["version"] == load_manifest(shipped_bundle).version
+    assert said["encoder"] == "ngram"
     assert said["heads"] == ["codex", "gemma"]
     assert len(said["targets"]) == 14
     assert said["mature"] is True
@@ -227,7 +229,7 @@ def test_a_name_shows_the_card_as_it_is(
     ended = scorer("models", tiny_bundle)
     card = (tiny_bundle / "README.md").read_text()
     assert ended.out.startswith(card.rstrip())
-    assert ended.out.endswith(f"Version: {student.version}\n")
+    assert ended.out.endswith(f"Encoder: ngram\nVersion: {student.version}\n")
 
 
 def test_a_name_as_json_is_the_manifest(scorer: Run, tiny_bundle: Path) -> None:

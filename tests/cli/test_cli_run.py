@@ -137,6 +137,11 @@ def test_options_reach_the_run(score: Run, tiny_frame: Path, tmp_path: Path) -> 
     assert meta["columns"]["title"] == "topic"
 
 
+def test_a_run_that_scored_nothing_tells_no_pace(score: Run, tiny_frame: Path) -> None:
+    assert " works/s" not in score(tiny_frame, "--limit", 0).out
+    assert " works/s" in score(tiny_frame, "--limit", 9, "--overwrite").out
+
+
 def test_progress_is_told_in_lines_where_there_is_no_terminal(
     score: Run, tiny_frame: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -552,7 +557,7 @@ def test_a_resumed_run_says_so(
     monkeypatch.setattr(scorer.engine.job, "TITLES_A_BATCH", 64)
     score_parts = scorer.engine.run._score
 
-    def half(job: Any, parts: Any, *rest: Any) -> None:
+    def half(job: Any, _: Any, parts: Any, *rest: Any) -> None:
         parts.save(0, job.part(next(iter(job.shards(0)))).content)
         raise KeyboardInterrupt
 

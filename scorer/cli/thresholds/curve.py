@@ -10,6 +10,7 @@ from scorer.cli.options import (
     EqualWeights,
     HeadFiles,
     Json,
+    LabelsOption,
     OutOfFoldFile,
     Overwrite,
     Sample,
@@ -35,10 +36,7 @@ def curve(
     scores: Annotated[
         Path, typer.Option(metavar="SCORED", help="A scored file that holds labelled works.")
     ],
-    labels: Annotated[
-        Path | None,
-        typer.Option(metavar="LABELS", help="A label table (Parquet), as for scorer train."),
-    ] = None,
+    labels: LabelsOption = None,
     sample: Sample = None,
     head: HeadFiles = None,
     out_of_fold: OutOfFoldFile = None,
@@ -63,7 +61,8 @@ def curve(
     files = LabelFiles(labels, sample, paths(head, "--head"))
     place = None
     if plot is not None:
-        from scorer.decide.plot import check_format, draw
+        from scorer.decide.picture import check_format
+        from scorer.decide.plot import draw
 
         check_format(plot)
         sources = [*files.paths, scores, out_of_fold]
