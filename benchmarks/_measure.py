@@ -63,8 +63,9 @@ def measure(command: Sequence[str | Path], *, memory: bool = False, check: bool 
     """Run a command to its end in benchmarks/.work; end the program where it fails.
 
     `memory` also samples the high-water mark (VmHWM) of each process of its tree, every 10 ms, and
-    adds them up: exact for one process, an upper bound for more. Unlike `ru_maxrss`, it starts from
-    nothing at exec and owes nothing to the size of this process.
+    adds up those that are there at a time: exact for one process, an upper bound for more, which
+    share libraries. Unlike `ru_maxrss`, it starts from nothing at exec and owes nothing to the size
+    of this process. Processor seconds are those of the whole tree.
     """
     work_folder()
     with tempfile.TemporaryFile() as errors:
@@ -72,9 +73,9 @@ def measure(command: Sequence[str | Path], *, memory: bool = False, check: bool 
         process = subprocess.Popen(
             [str(word) for word in command], cwd=WORK, stdout=subprocess.DEVNULL, stderr=errors
         )
-        marks: dict[int, int] = {}
+        peaks = [0]
         ended = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(process.pid, marks, ended))
+        watcher = threading.Thread(target=_watch, args=(process.pid, peaks, ended))
         if memory:
             watcher.start()
         _, status, usage = os.wait4(process.pid, 0)
@@ -89,9 +90,7 @@ def measure(command: Sequence[str | Path], *, memory: bool = False, check: bool 
         raise SystemExit(
             f"{' '.join(map(str, command))}: exit code {process.returncode}\n" + said[-_TAIL:]
         )
-    return Measured(
-        seconds, usage.ru_utime + usage.ru_stime, sum(marks.values()), process.returncode
-    )
+    return Measured(seconds, usage.ru_utime + usage.ru_stime, max(peaks), process.returncode)
 
 
 def scorer_run(frame: Path, output: Path, *options: str | Path) -> list[str | Path]:
@@ -119,6 +118,14 @@ def report(
 ) -> None:
     """Print a table, and store it as results/<name>.md and, with `data`, results/<name>.json."""
     about = machine()
+    show(title, rows, notes, about)
+    store(RESULTS, name, title, rows, notes, about=about, **data)
+
+
+def show(
+    title: str, rows: Sequence[dict[str, str]], notes: Sequence[str], about: dict[str, str]
+) -> None:
+    """Print a table."""
     shown = Table(title=title, title_justify="left")
     for place, column in enumerate(rows[0]):
         shown.add_column(column, justify="right" if place else "left")
@@ -128,10 +135,23 @@ def report(
     for note in notes:
         console.print(f"- {note}", highlight=False)
     console.print(" | ".join(f"{key} {value}" for key, value in about.items()), style="dim")
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.md").write_text(_markdown(title, rows, notes, about), encoding="utf-8")
+
+
+def store(
+    folder: Path,
+    name: str,
+    title: str,
+    rows: Sequence[dict[str, str]],
+    notes: Sequence[str],
+    *,
+    about: dict[str, str],
+    **data: Any,
+) -> None:
+    """Store a table as <name>.md and, with `data`, as <name>.json."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.md").write_text(_markdown(title, rows, notes, about), encoding="utf-8")
     content = {"machine": about, "rows": list(rows), "notes": list(notes), **data}
-    (RESULTS / f"{name}.json").write_text(
+    (folder / f"{name}.json").write_text(
         json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
 
@@ -148,10 +168,9 @@ def _markdown(
     return "\n".join(lines) + "\n"
 
 
-def _watch(root: int, marks: dict[int, int], ended: threading.Event) -> None:
+def _watch(root: int, peaks: list[int], ended: threading.Event) -> None:
     while not ended.wait(_SAMPLING_SECONDS):
-        for pid in _tree(root):
-            marks[pid] = max(marks.get(pid, 0), _high_water(pid))
+        peaks[0] = max(peaks[0], sum(map(_high_water, _tree(root))))
 
 
 def _tree(root: int) -> list[int]:

@@ -16,6 +16,8 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import Annotated, Final
 
 import polars as pl
@@ -30,6 +32,10 @@ from scorer.frame.readers.base import Asked, BadRecords
 from scorer.frame.readers.registry import READERS
 from scorer.frame.readers.sniff import sniff
 from scorer.frame.text import clean, longer_than_ten, plain_text, tokenise
+from scorer.student import DEFAULT_MODEL
+from scorer.student.bundle import Student, load_student
+from scorer.student.encoded import EncodedWorks
+from scorer.student.folder import find_bundle
 
 _SLOW: Final = 10.0  # seconds for one input; the longest have 100,000 characters
 _HANGS: Final = 120.0
@@ -135,6 +141,26 @@ def feed_cleaner(chance: random.Random, real: list[str]) -> None:
     words = forms.str.extract_all(r"[\p{L}\p{N}]+").explode(empty_as_null=False).drop_nulls()
     assert tokens.unique.gather(tokens.codes).to_list() == words.to_list(), text
     assert longer_than_ten(column)[0] is (len(forms[0]) > 10), text
+
+
+@target("encode")
+def feed_encoders(chance: random.Random, real: list[str]) -> None:
+    """Compare the ids of the compiled loops with those of the columns, as sets a work."""
+    texts = [some_text(chance, real), chance.choice(real), some_text(chance, real)]
+    frame = pl.DataFrame({"id": ["W1", "W2", "W3"], "title": texts})
+    found = [_distinct_ids(student.encoder.encode(frame)) for student in _students()]
+    assert found[0] == found[1], texts
+
+
+@lru_cache(1)
+def _students() -> tuple[Student, Student]:
+    student = load_student(find_bundle(DEFAULT_MODEL))
+    return student, student.compiled()
+
+
+def _distinct_ids(works: EncodedWorks) -> list[set[int]]:
+    bounds = works.offsets.tolist()
+    return [set(works.ids[start:end].tolist()) for start, end in pairwise(bounds)]
 
 
 @target("deinvert")
