@@ -6,14 +6,16 @@ there is room, while a shard given to an actor waits for that actor's node to co
 process still loads the student once.
 """
 
+import gc
 import logging
 import os
 import signal
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -42,6 +44,10 @@ _MOST_FAILED: Final = 4
 _ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0"}
 _CLIENT: Final = "ray://"  # a driver outside of the cluster, which Ray Data is not made for
 _ANSWER_SECONDS: Final = 10  # for the first answer of a cluster; Ray itself asks for ten minutes
+# Ray Data's threads that hold references, by how their names begin. Its "Prefetcher" holds none,
+# and never ends.
+_HOLDING: Final = ("iter_threaded", "StreamingExecutor-", "ray-data-metadata-prefetch")
+_HOLDING_SECONDS: Final = 60  # for such a thread to end; it takes milliseconds, or a lost node's
 _AGAIN: Final = "Finished parts are kept: give the same command again."
 
 
@@ -62,7 +68,7 @@ def started(address: str | None, most: int | None, progress: Progress) -> "Itera
         yield RayExecutor(most)
     finally:
         if ours:
-            ray.shutdown()
+            _disconnect()
             _listen(heard=True)
 
 
@@ -108,14 +114,12 @@ class RayExecutor:
         context.enable_progress_bars = False
         context.print_on_execution_start = False
         context.max_errored_blocks = _MOST_FAILED
-        # A thread that fetched ahead would hold references to parts when Ray is shut down, and Ray
-        # would end this process for it.
+        # One finished part is fetched ahead, whatever is said; with more, more would be held here.
         batches = rows.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
-        try:
-            for row in batches:
+        with closing(iter(batches)) as fetched, suppress(RayError):
+            # After an error the first shard that is missing tells why, when it is tried by itself.
+            for row in fetched:
                 yield row["number"][0].as_py(), row
-        except RayError:
-            return  # the first shard that is missing tells why, when it is tried by itself
 
 
 class _Tries:
@@ -239,6 +243,22 @@ def _connect(address: str | None, most: int | None) -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)  # Ray puts one of its own there
     _listen(heard=False)
+
+
+def _disconnect() -> None:
+    """Shut Ray down, once nothing but this thread holds references to what lies in the cluster.
+
+    Where another thread lets go of one while Ray shuts down, be it to collect garbage, Ray ends
+    the process at once: exit code 1, the command's own error unsaid. A thread that does not end
+    leaves the shutting down to the end of the process, when all is said.
+    """
+    ends = time.monotonic() + _HOLDING_SECONDS
+    holding = [each for each in threading.enumerate() if each.name.startswith(_HOLDING)]
+    for thread in holding:
+        thread.join(max(0.0, ends - time.monotonic()))
+    gc.collect()
+    if not any(thread.is_alive() for thread in holding):
+        ray.shutdown()
 
 
 def _listen(*, heard: bool) -> None:

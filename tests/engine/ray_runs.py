@@ -8,14 +8,17 @@ is `scorer ARGUMENTS` with small shards. At SHARD the worker gets into TROUBLE:
 - `die-once`: it is killed, the first time;
 - `die`: it is killed, whenever it gets there;
 - `lose-node`: there or later, once, the whole node is killed, unless it is the driver's;
-- `hold`: not the worker but the driver waits, for good, once so many parts are safe.
+- `hold`: not the worker but the driver waits, for good, once so many parts are safe;
+- `linger`: in the driver, a thread of Ray Data lets go of its references late.
 """
 
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import ClassVar
@@ -31,6 +34,8 @@ from scorer.frame.frame import Frame
 from scorer.frame.parquet import Batch
 
 SECONDS_A_SHARD = 0.2  # so that every worker gets some
+SECONDS_LATE = 3
+FETCHING = "iter_threaded"  # Ray's name of the thread that parts come from
 
 
 class TroubledFrame(Frame):
@@ -70,11 +75,32 @@ def troubled(send: Callable[[Job], SentJob], trouble: str, shard: int, folder: s
     return of
 
 
+def linger(folder: str) -> None:
+    """Let a thread of Ray Data take references and let go of them for seconds after its work.
+
+    On a busy machine it lets go of some late; while Ray is shut down, Ray ends the process for it.
+    """
+    run = threading.Thread.run
+
+    def late(thread: threading.Thread) -> None:
+        run(thread)
+        if thread.name == FETCHING:
+            ends = time.monotonic() + SECONDS_LATE
+            Path(folder, "happened").touch()
+            with suppress(AttributeError):  # what Ray raises once it is shut down
+                while time.monotonic() < ends:
+                    ray.ObjectRef.from_random()
+
+    threading.Thread.run = late
+
+
 if __name__ == "__main__":
     what, where, seen, *arguments = sys.argv[1:]
     scorer.engine.job.TITLES_A_BATCH = WORKS_A_SHARD
     SentJob.of = troubled(SentJob.of, what, int(where), seen)
     if what == "hold":
         hold_after(int(where))
+    if what == "linger":
+        linger(seen)
     sys.argv = ["scorer", *arguments]
     main()

@@ -266,18 +266,24 @@ def test_ctrl_c_keeps_the_finished_parts_and_leaves_the_cluster_running(
     assert (manifest.resumed_rows, manifest.output.sha256) == (2 * SHARD, runs.local())
 
 
-@on_ray
-def test_what_a_worker_finds_wrong_with_the_frame_is_told_as_in_a_local_run(
-    cluster: Cluster, frame: Path, tiny_bundle: Path, tmp_path: Path
-) -> None:
-    damaged = tmp_path / "damaged.parquet"
+@pytest.fixture
+def damaged(frame: Path, tmp_path: Path) -> Path:
+    """A copy of the frame whose fifth shard cannot be read."""
+    path = tmp_path / "damaged.parquet"
     content = bytearray(frame.read_bytes())
     titles = pq.ParquetFile(frame).metadata.row_group(4).column(1)
     start = titles.dictionary_page_offset or titles.data_page_offset
     content[start : start + titles.total_compressed_size] = bytes([255]) * (
         titles.total_compressed_size
     )
-    damaged.write_bytes(content)
+    path.write_bytes(content)
+    return path
+
+
+@on_ray
+def test_what_a_worker_finds_wrong_with_the_frame_is_told_as_in_a_local_run(
+    cluster: Cluster, damaged: Path, tiny_bundle: Path, tmp_path: Path
+) -> None:
     runs = Runs(damaged, tiny_bundle, tmp_path, cluster.environment)
     code, out, errors = runs.end("none", 0, "--address", cluster.address, "--quiet")
     assert (code, out) == (3, "")
@@ -286,6 +292,17 @@ def test_what_a_worker_finds_wrong_with_the_frame_is_told_as_in_a_local_run(
         run(runs.request(output=tmp_path / "local.parquet"))
     assert errors == f"Error: {local.value}\n"
     assert str(local.value).startswith("damaged.parquet: damaged near row 256, in row group 4 (")
+
+
+@on_ray
+def test_an_error_is_told_though_a_thread_of_rays_lets_go_of_its_references_late(
+    cluster: Cluster, damaged: Path, tiny_bundle: Path, tmp_path: Path
+) -> None:
+    runs = Runs(damaged, tiny_bundle, tmp_path, cluster.environment)
+    code, out, errors = runs.end("linger", 0, "--address", cluster.address, "--quiet")
+    assert (runs.seen / "happened").exists()
+    assert (code, out) == (3, "")
+    assert errors.startswith("Error: damaged.parquet: damaged near row 256, in row group 4 (")
 
 
 @on_ray
