@@ -9,6 +9,7 @@ import hashlib
 import json
 import random
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import joblib
 import polars as pl
 import pytest
 from encoders import Drawn, drawn_bundle, minilm_folder, tiny_folder
+from hypothesis import settings
 
 from scorer.engine.job import default_policy
 from scorer.engine.request import RunRequest
@@ -31,6 +33,7 @@ from scorer.train.trained import TrainRequest
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 SHIPPED = ROOT / "models" / "metacan-ngram"
+A_WEEK = 604_800.0
 
 WORDS = {
     "metaresearch": "peer review reproducibility replication trials registered outcomes",
@@ -43,6 +46,14 @@ FILLER = [
     *("painting", "engine", "robots", "soil", "migration", "sleep", "asthma", "concrete"),
     *("poetry", "voters", "neurons", "tides", "bees", "taxes", "enzymes", "orbit"),
 ]
+# How long an example takes says how busy the machine is. All else is Hypothesis's own: under CI
+# it draws the same examples again.
+settings.register_profile("suite", settings(), deadline=None)
+settings.load_profile("suite")
+# In the background of a script a program ignores Ctrl-C, and so would those that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 OFTEN = {"metaresearch": 0.30, "bibliometrics": 0.25, "open_science": 0.05, "sts": 0.12}
 
 
@@ -91,6 +102,15 @@ def label_table(works: int = 300, seed: int = 0) -> pl.DataFrame:
 def fits_in_threads() -> Iterator[None]:
     """Fit heads in threads: worker processes take longer to start than tiny heads to fit."""
     with joblib.parallel_config(backend="threading"):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def says_the_same_however_slow() -> Iterator[None]:
+    """Let no line depend on the time that it takes: not that a step is long, nor how far it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scorer.engine.progress.LONG_SILENCE", A_WEEK)
+        patch.setattr("scorer.cli.tables._SECONDS_BETWEEN_LINES", A_WEEK)
         yield
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-LONG_SILENCE: Final = 2.0  # seconds
+LONG_SILENCE: Final = 2.0
+"""Seconds after which a step that says nothing says what it is doing."""
 
 
 class Progress(Protocol):
@@ -44,9 +45,10 @@ class Silence:
 
 
 @contextmanager
-def told_if_long(progress: Progress, text: str, seconds: float = LONG_SILENCE) -> Iterator[None]:
+def told_if_long(progress: Progress, text: str, seconds: float | None = None) -> Iterator[None]:
     """Say what a step is doing where it takes long; most often it does not, and nothing is said."""
-    waiting = threading.Timer(seconds, progress.note, (text,))
+    after = LONG_SILENCE if seconds is None else seconds
+    waiting = threading.Timer(after, progress.note, (text,))
     waiting.daemon = True
     waiting.start()
     try:

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import ray
-from stopped_runs import WORKS_A_SHARD, hold_after
+from stopped_runs import SECONDS_A_RUN, WORKS_A_SHARD, hold_after
 
 import scorer.engine.job
+import scorer.engine.progress
 from scorer.cli.app import main
 from scorer.engine.job import Job
 from scorer.engine.sent import SentJob
@@ -97,6 +98,7 @@ def linger(folder: str) -> None:
 if __name__ == "__main__":
     what, where, seen, *arguments = sys.argv[1:]
     scorer.engine.job.TITLES_A_BATCH = WORKS_A_SHARD
+    scorer.engine.progress.LONG_SILENCE = SECONDS_A_RUN  # as in the tests of this process
     SentJob.of = troubled(SentJob.of, what, int(where), seen)
     if what == "hold":
         hold_after(int(where))

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import scorer.engine.checkpoint
 import scorer.engine.job
+import scorer.engine.progress
 from scorer.cli.app import main
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.request import RunRequest
@@ -25,7 +26,7 @@ from scorer.engine.rowgroups import RowGroupWriter
 from scorer.engine.run import run
 
 WORKS_A_SHARD = 64
-SECONDS_A_RUN = 20
+SECONDS_A_RUN = 60  # far more than one takes on a busy machine
 DISK_CALLS = [
     (os, "fsync"),
     (Path, "rename"),
@@ -102,6 +103,7 @@ def hold_after(parts: int) -> None:
 
 if __name__ == "__main__":
     scorer.engine.job.TITLES_A_BATCH = WORKS_A_SHARD
+    scorer.engine.progress.LONG_SILENCE = SECONDS_A_RUN
     if sys.argv[1] == "kill":
         frame, model, folder, *second = sys.argv[2:]
         wanted = {"refine": second[0], "refine_share": 0.2} if second else {}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scorer.engine.chosen import Chosen, FirstStage, choose_band, choose_share, share_of_rows
 
-checked = settings(max_examples=40, deadline=None)
+checked = settings(max_examples=40)
 SEGMENTS = ("covered", "covered", "covered", "insufficient_payload", "excluded")
 NEAR = float(np.nextafter(np.float32(0.5), np.float32(1)))
 COLUMNS = ("score_codex_sts", "score_gemma_sts")

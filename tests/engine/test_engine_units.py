@@ -158,7 +158,7 @@ def test_results_come_in_the_order_of_the_shards() -> None:
 
     def work(shard: int) -> int:
         if shard == 0:
-            assert first.wait(10)
+            assert first.wait(60)
         else:
             first.set()
         return shard * 10

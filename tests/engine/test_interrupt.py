@@ -127,7 +127,7 @@ def test_hashing_a_large_frame_does_not_delay_the_end(
         return ""
 
     def interrupted(self: Checkpoint, index: int, content: pa.Buffer) -> None:
-        assert begun.wait(10)
+        assert begun.wait(60)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("scorer.engine.run.file_hash", endless)

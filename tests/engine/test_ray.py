@@ -36,7 +36,7 @@ WORKS, SHARD = 640, 64
 PYTHON = os.environ.get("SCORER_RAY_PYTHON") or (
     sys.executable if importlib.util.find_spec("ray") else None
 )
-SECONDS = 120  # more than any command here takes on a busy machine
+SECONDS = 300  # more than any command here takes on a busy machine
 # A lost node is noticed in seconds instead of half a minute; one that is only slow is no lost one.
 QUICK = {"RAY_health_check_initial_delay_ms": "0", "RAY_health_check_period_ms": "500"}
 # Nobody else on this machine may send work, and Ray need not keep a token in the home folder.

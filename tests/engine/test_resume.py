@@ -24,6 +24,7 @@ from scorer.errors import OutputError
 from scorer.policy.policy import Policy
 
 DRIVER = Path(__file__).parent / "stopped_runs.py"
+SECONDS = 120  # more than a run here takes on a busy machine
 WORKS_A_SHARD = 64  # as in the driver: the tiny frame makes four parts
 
 
@@ -204,7 +205,7 @@ def test_a_run_interrupted_twice_stops_at_once_exits_130_and_goes_on_later(
         "Stopping when the part in work is finished; once more stops at once.\n"
     )
     held.send_signal(signal.SIGINT)
-    _, said = held.communicate(timeout=60)
+    _, said = held.communicate(timeout=SECONDS)
     assert held.returncode == 130
     assert said == "Interrupted. The same command goes on from the finished parts.\n"
     assert names(request.output.parent) == ["out.parquet.parts"]

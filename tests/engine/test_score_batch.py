@@ -64,7 +64,7 @@ MOST_WORKS = {1: 8, 7: 70, 1000: 1500, 2000: 2000}
 
 @pytest.mark.parametrize("size", MOST_WORKS)
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 def test_scores_are_the_same_bits_in_any_batch_and_order(
     best: Student, works: pl.DataFrame, reference: pl.DataFrame, size: int, seed: int
 ) -> None:

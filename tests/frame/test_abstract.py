@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scorer.errors import InputError
 from scorer.frame.abstract import deinvert
 
-checked = settings(max_examples=50, deadline=None)
+checked = settings(max_examples=50)
 word = st.text(st.characters(exclude_categories=("Cs", "Z", "C")), min_size=1, max_size=6)
 words = st.lists(word, max_size=12)
 

@@ -37,9 +37,7 @@ def refusal(location: Path | str, keep: tuple[str, ...] = ()) -> str:
     return str(caught.value)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.integers(0, 7), min_size=1, max_size=5),
     rows=st.integers(1, 9),

@@ -7,7 +7,7 @@ from scorer.errors import InputError
 from scorer.frame import ids as ids_module
 from scorer.frame.ids import check_ids
 
-checked = settings(max_examples=60, deadline=None)
+checked = settings(max_examples=60)
 
 
 def check(*batches: list[str | None]) -> None:

@@ -13,7 +13,7 @@ from scorer.errors import InputError
 from scorer.frame.abstract import deinvert
 from scorer.frame.inverted_json import split_json, unwrapped
 
-checked = settings(max_examples=60, deadline=None)
+checked = settings(max_examples=60)
 
 
 def texts(indexes: pl.Series) -> list[str | None]:

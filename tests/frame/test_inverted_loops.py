@@ -47,7 +47,7 @@ def loops_from_the_first(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 words = st.lists(st.text(max_size=5) | st.sampled_from(["the", "é", "a:b", "[1]", "}", " "]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(words, max_size=5), st.sampled_from([None, 1]), st.booleans())
 def test_the_loop_gives_the_words_back(
     texts: list[list[str]], indent: int | None, escaped: bool
@@ -61,7 +61,7 @@ def test_the_loop_gives_the_words_back(
         assert is_left == (not text or "\\" in index)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(words, st.integers(0, 2**32))
 def test_of_damaged_indexes_the_loop_takes_those_that_are_still_whole(
     text: list[str], seed: int

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scorer.frame.lookup import IdLookup, IdsFound
 
-checked = settings(max_examples=30, deadline=None)
+checked = settings(max_examples=30)
 ids = st.lists(st.text("W012", max_size=4), max_size=12)
 
 

@@ -16,7 +16,6 @@ from scorer.frame.parquet import ParquetFrame, open_parquet
 WANTED = ["id", "title", "abstract", "abstract_inverted_index", "venue", "year"]
 checked = settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

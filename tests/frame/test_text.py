@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scorer.frame.text import TOKEN, clean, longer_than_ten, plain_text, tokenise
 
-checked = settings(max_examples=60, deadline=None)
+checked = settings(max_examples=60)
 
 # Pieces at which cleaning token by token could differ from cleaning the whole text.
 ODD = [

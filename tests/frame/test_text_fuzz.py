@@ -11,7 +11,7 @@ from scorer.errors import InputError
 from scorer.frame.abstract import deinvert
 from scorer.frame.text import TOKEN, clean, longer_than_ten, plain_text, tokenise
 
-thorough = settings(max_examples=300, deadline=None)
+thorough = settings(max_examples=300)
 
 # What the cleaner looks for, in pieces: whole ones, halves, and what could be taken for one.
 PIECES = [

@@ -18,7 +18,7 @@ from scorer.policy.columns import call_columns
 from scorer.policy.policy import Direct, Entry, Policy, Quota, Silent, Threshold
 from scorer.targets import INSUFFICIENT_PAYLOAD, Axis, Binary, Head, Label, Targets
 
-checked = settings(max_examples=30, deadline=None)
+checked = settings(max_examples=30)
 
 LABEL = Label(en="x", fr="x")
 CATEGORIES = ("metaresearch", "sts", INSUFFICIENT_PAYLOAD)

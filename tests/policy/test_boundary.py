@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scorer.policy.boundary import Boundary, Read, boundaries, count_covered, kth_scores
 from scorer.policy.calls import SEGMENT
 
-checked = settings(max_examples=80, deadline=None)
+checked = settings(max_examples=80)
 SEGMENTS = ["covered", "insufficient_payload", "excluded"]
 # Neighbours in the lower and in the upper half of the bits, both ends, both zeros.
 CLOSE = [float(np.nextafter(np.float32(0.5), np.float32(1))), 0.5, 0.5625, 0.0, -0.0, 1.0, 1e-30]

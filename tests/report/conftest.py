@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from site_cases import ODD, Made, Visit
 
 from scorer.engine.request import RunRequest
@@ -16,6 +16,7 @@ from scorer.report.site import build
 from scorer.report.site_facts import SiteRequest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+MOST = 120_000  # milliseconds to wait on a busy machine, where Playwright's 30 s may be too few
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
@@ -69,8 +70,9 @@ def browser() -> Iterator[Browser]:
     """Headless Chromium; what needs it is skipped where it is absent."""
     if CHROMIUM is None:
         pytest.skip("no Chromium here: apt-get install chromium")
+    expect.set_options(timeout=MOST)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=MOST)
         yield browser
         browser.close()
 
@@ -87,6 +89,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
 
     def opened(address: str, **options: Any) -> Visit:
         context = browser.new_context(**({"viewport": {"width": 1200, "height": 900}} | options))
+        context.set_default_timeout(MOST)
         contexts.append(context)
         made = Visit(context.new_page())
         visits.append(made)

@@ -36,7 +36,7 @@ def slips(one: str, other: str) -> int:
 
 
 @given(number=digits, place=st.integers(0, 9), digit=st.sampled_from("0123456789"))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_one_slip_suggests_the_id(number: str, place: int, digit: str) -> None:
     work, at = f"W{number}", 1 + place % len(number)
     slipped = [
@@ -50,7 +50,7 @@ def test_one_slip_suggests_the_id(number: str, place: int, digit: str) -> None:
 
 
 @given(ids=st.lists(st.builds("W{}".format, digits), unique=True, max_size=30), number=digits)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_suggestions_are_the_nearest_in_order(ids: list[str], number: str) -> None:
     work = f"W{number}"
     known = sorted((slips(one, work), one) for one in ids if slips(one, work) <= 2)

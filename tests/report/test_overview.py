@@ -111,7 +111,7 @@ def test_groups_are_those_of_a_plain_count(
         assert counted["works"].to_list() == sorted(counted["works"], reverse=True)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(cuts=st.lists(st.integers(0, 209), max_size=6))
 def test_batches_change_nothing(
     scores: Scores, works: pl.DataFrame, overview: Overview, cuts: list[int]

@@ -37,7 +37,7 @@ def found(page: Page) -> str:
 
 def wait_until(page: Page, condition: str) -> None:
     """Wait for an expression to hold (`wait_for_function` evals, which the pages forbid)."""
-    for _ in range(100):
+    for _ in range(600):
         if page.evaluate(condition):
             return
         page.wait_for_timeout(50)

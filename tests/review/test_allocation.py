@@ -15,7 +15,7 @@ def variance(sizes: np.ndarray, spread: np.ndarray, given: np.ndarray) -> float:
     return float((((sizes * spread) ** 2) / given).sum())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     strata=st.lists(st.tuples(st.integers(1, 8), st.floats(0.01, 0.5)), min_size=1, max_size=4),
     data=st.data(),

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.errors import InputError
@@ -25,7 +25,6 @@ def design(sizes: list[tuple[int, float]]) -> Design:
     return Design.of(weight, pl.Series(names))
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(2, 9), st.integers(0, 300)), min_size=1, max_size=5),
     st.integers(0, 100),
@@ -133,7 +132,6 @@ def test_limits_reach_as_far_as_works_that_may_be_missing_by_chance() -> None:
     assert (hardly.low, hardly.high) == pytest.approx((1 - nearly.high, 1 - nearly.low))
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30), st.floats(0.5, 500))
 def test_limits_hold_the_figure_and_stay_within_their_range(
     found: list[float], works: float

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
@@ -10,7 +10,6 @@ from scorer.policy.reliability import STEPS, step_of
 from scorer.review.calibration import Reliability
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 400))
 def test_steps_are_those_of_scikit_learn_on_works_repeated_by_their_weight(
     seed: int, works: int

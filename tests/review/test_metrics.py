@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import (
     accuracy_score,
@@ -39,7 +39,6 @@ def drawn(seed: int, works: int, levels: int, columns: int = 3) -> tuple[np.ndar
 CASES = st.tuples(st.integers(0, 10**6), st.integers(4, 300), st.sampled_from([1, 2, 7, 65535]))
 
 
-@settings(deadline=None)
 @given(CASES)
 def test_average_precision_and_area_are_those_of_scikit_learn(case: tuple[int, int, int]) -> None:
     score, positive, _, known, weight = drawn(*case)
@@ -51,7 +50,6 @@ def test_average_precision_and_area_are_those_of_scikit_learn(case: tuple[int, i
         assert area == pytest.approx(roc_auc_score(*asked, **by), abs=SAME)
 
 
-@settings(deadline=None)
 @given(CASES, st.sampled_from([0.5, 1.0, 2.0]))
 def test_precision_recall_and_fbeta_are_those_of_scikit_learn(
     case: tuple[int, int, int], beta: float
@@ -69,7 +67,6 @@ def test_precision_recall_and_fbeta_are_those_of_scikit_learn(
         assert figures == pytest.approx(expected[:3], abs=SAME)
 
 
-@settings(deadline=None)
 @given(CASES)
 def test_agreement_is_that_of_scikit_learn(case: tuple[int, int, int]) -> None:
     _, one, other, known, weight = drawn(*case)

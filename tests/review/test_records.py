@@ -110,9 +110,7 @@ def test_a_record_that_cannot_be_read_is_left_out_and_told(tmp_path: Path):
     assert found.notes[-1] == f"{path}: records left out since they cannot be read: 1."
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.integers(0, 99), unique=True, min_size=1), near=st.integers(0, 40))
 def test_works_are_found_wherever_they_lie(
     rows: list[int], near: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -75,14 +75,14 @@ def test_the_pool_gives_the_ids_of_the_columns() -> None:
     assert any(same(ENCODER, frame_of(POOL)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(works, max_size=6))
 def test_any_works_give_the_ids_of_the_columns(drawn: list[dict[str, object]]) -> None:
     frame = frame_of(drawn)
     assert each(COMPILED.encode(frame)) == each(ENCODER.encode(frame))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(works, min_size=1, max_size=5), st.data())
 def test_any_vocabulary_gives_the_ids_of_the_columns(
     drawn: list[dict[str, object]], data: st.DataObject

@@ -311,7 +311,7 @@ def test_ids_are_sorted_and_distinct(works: pl.DataFrame, made_student: Student)
     assert encoded.ids.max() <= made_student.manifest.encoder.ngrams
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, len(POOL) - 1), max_size=12), st.data())
 def test_row_order_and_batch_split_change_nothing(rows: list[int], data: st.DataObject) -> None:
     frame = frame_of([POOL[row] for row in rows])

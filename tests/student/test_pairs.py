@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from scorer.student.pairs import PairTable
 
-checked = settings(max_examples=60, deadline=None)
+checked = settings(max_examples=60)
 pairs = st.dictionaries(
     st.tuples(st.integers(1, 12), st.integers(1, 12)), st.integers(1, 2**31 - 1), max_size=80
 )

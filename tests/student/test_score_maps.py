@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.errors import BundleError
@@ -52,7 +52,6 @@ def test_scores_between_knots_lie_on_the_line_between_them() -> None:
     assert found.tolist() == np.array([0, 0.25, 0.5, 0.55, 0.6], np.float32).tolist()
 
 
-@settings(deadline=None)
 @given(
     st.lists(shares, min_size=2, max_size=40, unique=True),
     st.lists(shares, min_size=40, max_size=40),
@@ -71,7 +70,6 @@ def test_a_higher_score_never_becomes_the_lower_one(
     assert ((found >= 0) & (found <= 1)).all()
 
 
-@settings(deadline=None)
 @given(st.lists(shares, min_size=1, max_size=200))
 def test_a_score_gets_the_same_bits_alone_and_among_others(scores: list[float]) -> None:
     bent = ScoreMap.at([0, 0.1, 0.30000001, 0.7, 1], [0, 1e-5, 0.2, 0.21, 0.9])

@@ -108,7 +108,7 @@ def test_weights_count_as_works_that_are_there_so_many_times(method: str) -> Non
     assert weighted.of(middle) == pytest.approx(repeated.of(middle), abs=0.02)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.sampled_from(METHODS), st.integers(0, 10**6), st.integers(2, 120))
 def test_works_that_the_head_tells_apart_stay_apart(method: str, seed: int, works: int) -> None:
     score, positive, weight = drawn(seed, works)

@@ -86,7 +86,7 @@ def check(found: dict[str, np.ndarray], logits: np.ndarray) -> None:
 @given(
     ids=st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=12), seed=st.integers(0, 9)
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_scores_are_those_of_heads_on_the_embedding(
     encoder: EncoderFolder, ids: list[int], seed: int
 ) -> None:

@@ -24,7 +24,7 @@ weights = hnp.arrays(
 
 
 @given(weights=weights)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_entries_are_integers_within_4095_at_the_finest_unit(weights: np.ndarray) -> None:
     table = quantise(weights, np.zeros(weights.shape[1]))
     assert table.weights.dtype == np.int32
@@ -107,7 +107,7 @@ def features(works: list[set[int]]) -> csr_matrix:
 
 
 @given(works=st.lists(st.sets(st.integers(1, 50)), min_size=1, max_size=20))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_graph_scores_as_the_table_does_bit_for_bit(
     table: Table, session: Session, works: list[set[int]]
 ) -> None:

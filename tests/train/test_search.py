@@ -50,7 +50,7 @@ def of(stage: str, searched: Searched) -> pl.DataFrame:
     return without_time(searched.trials).filter(stage=stage)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     venues=st.lists(st.sampled_from([None, "", *"abcdefghijkl"]), min_size=200, max_size=200),
     seed=st.integers(0, 99),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
@@ -75,7 +75,6 @@ def test_works_that_weigh_nothing_change_no_bit_but_their_own(evidence: Evidence
 
 
 @given(st.lists(st.floats(-200, 200), min_size=2, max_size=6))
-@settings(deadline=None)
 def test_links_stay_between_0_and_1_and_shares_add_up(logits: list[float]) -> None:
     given_ = np.array([logits], np.float32)
     assert ((sigmoid(given_) >= 0) & (sigmoid(given_) <= 1)).all()

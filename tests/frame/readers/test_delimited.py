@@ -219,9 +219,7 @@ def test_a_large_file_comes_in_pieces(file) -> None:
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\x1c\x1d\x1e\x1f"), max_size=12)
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(titles=st.lists(cells, min_size=1, max_size=8), delimiter=st.sampled_from(",\t;|"))
 def test_what_was_written_is_read(*, file, titles: list[str], delimiter: str) -> None:
     quoted = ['"' + title.replace('"', '""') + '"' for title in titles]

@@ -322,9 +322,7 @@ records = st.fixed_dictionaries(
         "revue": st.none() | st.dictionaries(st.sampled_from(["nom", "x"]), st.text(max_size=3)),
     },
 )
-quietly = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quietly = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @quietly

@@ -79,9 +79,7 @@ def read(path: Path, policy: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FILES)
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     edits=EDITS,
     packed=st.sampled_from([None, gzip, bz2]),
@@ -98,9 +96,7 @@ def test_damaged_files_are_read_or_told(
     read(path, policy)
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300))
 def test_any_bytes_are_read_or_told(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "works"
