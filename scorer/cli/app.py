@@ -3,6 +3,7 @@
 Command modules import the library inside their functions, so that `--help` is instant.
 """
 
+import gc
 import io
 import os
 import signal
@@ -36,6 +37,7 @@ from scorer.cli import (
 from scorer.errors import ScorerError
 
 _DEBUG = "SCORER_DEBUG"
+_OBJECTS_BETWEEN_LOOKS = 100_000
 _STORY = """\
 scorer reads every work of a frame and says which are worth a human look.
 Its scores rank works for review; they never assert a category.
@@ -110,6 +112,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ≥ still shows the table
+    # Batches make thousands of short-lived objects, hardly any in cycles: looked for more rarely.
+    gc.set_threshold(_OBJECTS_BETWEEN_LOOKS)
     if threading.current_thread() is threading.main_thread():
         # A kind kill ends like Ctrl-C: finished parts stay, worker processes go.
         signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -22,6 +22,9 @@ from scorer.errors import UsageError
 class Executor(Protocol):
     """Makes the parts of a job."""
 
+    def ready(self, job: Job) -> Job:
+        """Return the job as `parts` wants it, with what its threads share."""
+
     def parts(self, job: Job, first: int) -> Generator[Part]:
         """Yield the parts from number `first` on, in order; few are held at a time.
 
@@ -34,6 +37,10 @@ class LocalExecutor:
     """Makes parts in threads of this process."""
 
     threads: int
+
+    def ready(self, job: Job) -> Job:
+        """Return the job with compiled loops where they win back their time."""
+        return job.with_loops()
 
     def parts(self, job: Job, first: int) -> Generator[Part]:
         """Yield the parts from number `first` on, in order.

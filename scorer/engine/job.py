@@ -116,12 +116,12 @@ class Job:
             if set(other) - set(mine):
                 job = replace(job, known_frame=frame.only(mine, keep=self.source.keep))
         _ = job.schema
-        return job._with_loops()
+        return job
 
     def again(self, chosen: Chosen) -> Self:
         """Return the second stage: the other student, the other policy, the chosen works alone."""
         assert self.refining is not None
-        stage = replace(
+        return replace(
             self,
             student=self.refining.student,
             decision=self.refining.decision,
@@ -130,10 +130,12 @@ class Job:
             refining=None,
             chosen=chosen,
         )
-        return stage._with_loops()
 
-    def _with_loops(self) -> Self:
-        """Return the job with a compiled student where that wins back its time."""
+    def with_loops(self) -> Self:
+        """Return the job with a compiled student where that wins back its time.
+
+        A step of its own: it takes half a second, in which other things can be done.
+        """
         works = self.works if self.chosen is None else self.chosen.works
         if works < least_for_loops(self.student):
             return self

@@ -14,6 +14,7 @@ from scorer.engine.manifest import Output
 from scorer.engine.rowgroups import RowGroup, RowGroupWriter
 
 WAITING: Final = "output.tmp"
+_MOST_TO_SYNC: Final = 1 << 25  # bytes
 
 
 class _Hashed:
@@ -22,7 +23,7 @@ class _Hashed:
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb")
         self._digest = hashlib.sha256()
-        self._size = 0
+        self._size = self._synced = 0
 
     def write(self, content: bytes | memoryview) -> None:
         self._file.write(content)
@@ -33,6 +34,12 @@ class _Hashed:
         """Force what is written to disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
+        self._synced = self._size
+
+    def sync_now_and_then(self) -> None:
+        """Force much to disk while other threads work, so that little is left to wait for."""
+        if self._size - self._synced > _MOST_TO_SYNC:
+            self.sync()
 
     def close(self) -> None:
         self._file.close()
@@ -73,6 +80,7 @@ class OutputFile:
         """Write one part as one row group."""
         with told(self._path):
             self._writer.add(part)
+            self._file.sync_now_and_then()
 
     def finish(self) -> None:
         """Complete the file and force it to disk, still under its other name."""

@@ -78,6 +78,10 @@ class RayExecutor:
 
     most: int | None
 
+    def ready(self, job: Job) -> Job:
+        """Return the job as it is: each worker process loads what it needs."""
+        return job
+
     def parts(self, job: Job, first: int) -> Generator[Part]:
         """Yield the parts from number `first` on, in order.
 

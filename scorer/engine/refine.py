@@ -56,7 +56,7 @@ def refine(
         for content in parts.load(shards):
             add(job.known_part(content))
         return _told(job.refining, chosen, skipped)
-    again = job.again(chosen)
+    again = engine.ready(job.again(chosen))
     done = _taken_over(again, parts)
     progress.note(f"Refining {chosen.works:,} of {first.rows:,} works by {model}.")
     before = int(chosen.within(0, min(done * job.works_a_shard, job.works)).sum())

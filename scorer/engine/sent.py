@@ -78,7 +78,7 @@ class SentJob:
             # What was sent may only be read; this process takes notes of its own.
             job = Job(self.request, student, self.decision.anew(), self.source)
             job = replace(job, settled_shards=self.works_a_shard, chosen=self.chosen)
-            return job.reading(self.frame)
+            return job.reading(self.frame).with_loops()
 
     def part(self, job: Job, number: int) -> Part:
         """Read, score and call one shard of the opened job."""

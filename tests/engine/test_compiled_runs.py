@@ -21,9 +21,9 @@ def test_a_run_by_compiled_loops_gives_the_same_bytes(
     undisturbed: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert isinstance(Job.prepare(request_for()).student.encoder, NgramEncoder)
+    assert isinstance(Job.prepare(request_for()).with_loops().student.encoder, NgramEncoder)
     monkeypatch.setattr(scorer.engine.job, "MUCH_TEXT", 1)
-    assert isinstance(Job.prepare(request_for()).student.encoder, CompiledEncoder)
+    assert isinstance(Job.prepare(request_for()).with_loops().student.encoder, CompiledEncoder)
     assert run(request_for(threads=2)).output.sha256 == undisturbed
 
 

@@ -15,6 +15,7 @@ Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 Hashes = npt.NDArray[np.uint64]
+Stamps = npt.NDArray[np.uint8]
 
 Whole = int | np.integer[Any]
 
@@ -32,6 +33,9 @@ _HIGH_BITS: Final = np.uint64(0x8080_8080_8080_8080)
 _LOWER: Final = np.array(
     [byte if bytes([byte]).isalnum() else 0 for byte in bytes(range(256)).lower()], np.uint64
 )
+# What is left of a block of its first so many bytes.
+_FIRST_BYTES: Final = np.array([(1 << 8 * count) - 1 for count in range(BLOCK + 1)], np.uint64)
+_LAST_STAMP: Final = 255
 _IS_SPACE: Final = np.array([byte in b" \t\n\v\f\r" for byte in range(256)])
 
 
@@ -177,7 +181,21 @@ def look_up(
 
 
 @inlined
-def add(found: Whole, ids: Ids, count: Whole, seen: Ids, stamp: Whole) -> Whole:
+def beginning(source: Bytes, start: Whole, length: Whole, head: np.uint64) -> np.uint64:
+    """Return the hash of the first `length` letters of a token; `head`: its first block."""
+    state = np.uint64(0)
+    if length <= BLOCK:
+        return mix(state, head & _FIRST_BYTES[length])
+    block = np.uint64(0)
+    for place in range(length):
+        if place % BLOCK == 0 and place > 0:
+            state, block = mix(state, block), np.uint64(0)
+        block |= _LOWER[source[start + place]] << np.uint64(_BITS_A_BYTE * (place % BLOCK))
+    return mix(state, block)
+
+
+@inlined
+def add(found: Whole, ids: Ids, count: Whole, seen: Stamps, stamp: Whole) -> Whole:
     """Add an id, unless the work has it; return how many ids there are. Every work has 0."""
     ids[count] = found
     new = np.int64(seen[found] != stamp)
@@ -200,8 +218,7 @@ def pair(pairs: Places, first: Whole, shift: Whole, second: Whole) -> Whole:
 def find_ngrams(  # noqa: PLR0915 - one loop: what it calls would be handed its arrays at every token
     lexicon: Lexicon,
     texts: Texts,
-    seen: Ids,
-    marks: Hashes,
+    seen: Stamps,
     ids: Ids,
     offsets: Places,
     tokens: Places,
@@ -209,9 +226,8 @@ def find_ngrams(  # noqa: PLR0915 - one loop: what it calls would be handed its 
 ) -> None:
     """Put the distinct ids of each text into `ids`, and where they end into `offsets`.
 
-    `seen`: int32 [n-grams + 1], all zero. `marks`: uint64 [lengths, 2], room to work in. `ids` has
-    room for all that the texts could come to, and for one more. `tokens`, `letters`: int64 [texts],
-    how many each text has.
+    `seen`: uint8 [n-grams + 1], all zero, room to work in. `ids` has room for all that the texts
+    could come to, and for one more. `tokens`, `letters`: int64 [texts], how many each text has.
     """
     slots, blocks, data, places = lexicon.slots, lexicon.blocks, lexicon.data, lexicon.offsets
     meanings, lengths, begins, pairs = (
@@ -226,7 +242,9 @@ def find_ngrams(  # noqa: PLR0915 - one loop: what it calls would be handed its 
     count: Whole = np.int64(0)
     piece = 0
     for row in range(len(bounds) - 1):
-        stamp = row + 1
+        stamp = row % _LAST_STAMP + 1
+        if stamp == 1:
+            seen[:] = 0
         seen[0] = stamp
         at, stop = bounds[row], bounds[row + 1]
         foreign = starts[piece] if piece < len(starts) else stop
@@ -256,7 +274,6 @@ def find_ngrams(  # noqa: PLR0915 - one loop: what it calls would be handed its 
                 continue
             start = at
             state = first = block = bits = np.uint64(0)
-            place = 0
             while byte != 0:
                 if bits == _BITS_A_BLOCK:
                     first = block if at - start == BLOCK else first
@@ -264,17 +281,16 @@ def find_ngrams(  # noqa: PLR0915 - one loop: what it calls would be handed its 
                 block |= byte << bits
                 bits += np.uint64(_BITS_A_BYTE)
                 at += 1
-                if place < len(lengths) and at - start == lengths[place]:
-                    marks[place, 0] = block if at - start <= BLOCK else first
-                    marks[place, 1] = mix(state, block)
-                    place += 1
                 byte = _LOWER[source[at]] if at < stop else np.uint64(0)
             head = block if at - start <= BLOCK else first
             number = look_up(
                 slots, blocks, data, places, source, start, at - start, head, mix(state, block)
             )
             # What a known word begins with is known: only of others is each beginning looked up.
-            for step in range(place):
+            for step in range(len(lengths)):
+                length = lengths[step]
+                if length > at - start:
+                    break
                 if number != 0:
                     begin = begins[number, step]
                 else:
@@ -285,9 +301,9 @@ def find_ngrams(  # noqa: PLR0915 - one loop: what it calls would be handed its 
                         places,
                         source,
                         start,
-                        lengths[step],
-                        marks[step, 0],
-                        marks[step, 1],
+                        length,
+                        head & _FIRST_BYTES[min(length, BLOCK)],
+                        beginning(source, start, length, head),
                     )
                     begin = meanings[known, BEGIN]
                 count = add(begin, ids, count, seen, stamp)

@@ -38,7 +38,7 @@ from scorer.student.metadata import Codes
 from scorer.student.ngrams import RUNNING_TEXT, NgramEncoder
 from scorer.student.pairs import PairTable
 
-_SLOTS_A_STRING: Final = 2
+_SLOTS_A_STRING: Final = 8  # at the least: few strings share a place
 _NO_IDS: Final = np.empty(0, np.int32)
 
 
@@ -108,9 +108,8 @@ class CompiledEncoder:
         texts = _texts(index, lexicon, plain)
         ids, offsets = np.empty(_most(lexicon, texts), np.int32), np.zeros(len(plain) + 1, np.int64)
         tokens, letters = np.empty(len(plain), np.int64), np.empty(len(plain), np.int64)
-        seen = np.zeros(self._encoder.size, np.int32)
-        marks = np.empty((len(lexicon.lengths), 2), np.uint64)
-        find_ngrams(lexicon, texts, seen, marks, ids, offsets, tokens, letters)
+        seen = np.zeros(self._encoder.size, np.uint8)
+        find_ngrams(lexicon, texts, seen, ids, offsets, tokens, letters)
         return _Found(plain, EncodedWorks(ids[: offsets[-1]], offsets), tokens, letters)
 
     def _of_shape(self, height: int, titles: "_Found") -> Ids:
