@@ -2,16 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-import polars as pl
 import pyarrow as pa
 
 from scorer.engine.checkpoint import Checkpoint
@@ -28,27 +26,23 @@ from scorer.engine.manifest import (
     manifest_path,
     read_manifest,
 )
-from scorer.engine.memory import give_back_at_once, hashes_held
+from scorer.engine.memory import give_back_at_once
 from scorer.engine.output import OutputFile
 from scorer.engine.part import Part
 from scorer.engine.place import check_place, exists_already
 from scorer.engine.progress import Progress, Silence, told_if_long
+from scorer.engine.ready import made_ready
 from scorer.engine.refine import refine
 from scorer.engine.remote import Destination
 from scorer.engine.request import RunRequest
 from scorer.engine.rowgroups import row_group
 from scorer.errors import OutputError
 from scorer.frame.frame import changed
-from scorer.frame.ids import check_ids
 from scorer.frame.readers.base import BadRecords
 from scorer.frame.source import SPOOL_NOTES
 from scorer.status import score_status
 
 _OPENING: Final = "Opening student and frame."
-_LOADING: Final = (
-    "Checking that no id is missing or there twice. The first large frame on a machine compiles "
-    "loops for its processor, which takes some seconds, once."
-)
 SKIPPED_FILE: Final = "skipped.tsv"
 """What the list of records that could not be read is called, after the output's name."""
 
@@ -158,7 +152,7 @@ def _write(
         resumed = first.works
         if resumed:
             progress.note(f"{resumed:,} works were scored before; going on from there.")
-        job = _ready(job, engine, progress, checked=resumed > 0)
+        job = made_ready(job, engine, progress, checked=resumed > 0)
         progress.start(job.works, resumed)
         _score(job, engine, parts, first, progress)
         refined = None
@@ -260,45 +254,6 @@ def _score(
                 )
             if interrupt.asked:
                 raise KeyboardInterrupt
-
-
-def _ready(job: Job, engine: Executor, progress: Progress, *, checked: bool) -> Job:
-    """Return the job ready to be scored; its ids are checked in the meantime, if they were not.
-
-    Within a bound of memory one comes after the other, so that each knows what is left.
-    """
-    over = threading.Event()
-    with told_if_long(progress, _LOADING), ThreadPoolExecutor(1) as aside:
-        try:
-            if checked or job.request.memory is not None:
-                job = engine.ready(job)
-            if not checked:
-                check = aside.submit(_check_ids, job, over.is_set)
-                job = engine.ready(job)
-                check.result()
-        finally:
-            over.set()
-    return job
-
-
-def _check_ids(job: Job, given_up: Callable[[], bool]) -> None:
-    """Check that ids are there, each once: those that can be read, where shards may be skipped.
-
-    `given_up` is asked now and then; then nothing is said of the ids.
-    """
-    request = job.request
-    some = request.on_bad_shard == "skip"
-
-    def read() -> Iterator[pl.Series]:
-        ids = job.readable_ids() if some else job.frame.ids(request.limit)
-        return takewhile(lambda _: not given_up(), ids)
-
-    check_ids(
-        read,
-        job.works,
-        Path(request.frame).name,
-        held=hashes_held(request.memory) if request.memory else None,
-    )
 
 
 def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:

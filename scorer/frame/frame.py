@@ -96,10 +96,10 @@ class Frame:
         """Arrow fields of the kept columns."""
         return self._kept
 
-    def ids(self, limit: int | None = None) -> Iterator[pl.Series]:
-        """Yield the ids of the first `limit` works, as the contract has them."""
-        for part, _, stop in self._within(0, limit):
-            yield from self._frame(part).ids(stop)
+    def ids(self, limit: int | None = None, *, start: int = 0) -> Iterator[pl.Series]:
+        """Yield the ids of the works from row `start` to `limit`, as the contract has them."""
+        for part, first, stop in self._within(start, limit):
+            yield from self._frame(part).ids(stop, start=first)
 
     def batches(self, rows: int, *, start: int = 0, limit: int | None = None) -> Iterator[Batch]:
         """Yield the works `rows` at a time, wherever one file ends and the next begins."""

@@ -78,10 +78,10 @@ class ParquetFrame:
         """Arrow fields of the kept columns."""
         return pa.schema([self._schema.field(name) for name in self._columns.kept])
 
-    def ids(self, limit: int | None = None) -> Iterator[pl.Series]:
-        """Yield the ids of the first `limit` works, as the contract has them."""
+    def ids(self, limit: int | None = None, *, start: int = 0) -> Iterator[pl.Series]:
+        """Yield the ids of the works from row `start` to `limit`, as the contract has them."""
         columns = Columns({"id": self._columns.paths["id"]}, ())
-        for table in self._tables(columns.leaves(), _ID_BATCH, 0, limit):
+        for table in self._tables(columns.leaves(), _ID_BATCH, start, limit):
             yield conform(_polars(table), columns, self._schema)["id"]
 
     def batches(self, rows: int, *, start: int = 0, limit: int | None = None) -> Iterator[Batch]:

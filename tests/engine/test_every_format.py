@@ -156,7 +156,7 @@ def test_a_run_of_another_format_goes_on_after_it_was_stopped_while_reading_or_s
     frame = tmp_path / "works.csv"
     works.write_csv(frame)
     request = RunRequest(frame=frame, output=tmp_path / "out.parquet", model=str(tiny_bundle))
-    for place in ("scorer.engine.run.check_ids", "scorer.engine.run._score"):
+    for place in ("scorer.engine.ready.check_ids", "scorer.engine.run._score"):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(place, interrupted)
             run(request)
@@ -208,7 +208,7 @@ def test_a_frame_that_changes_while_it_is_read_is_refused(
         with frame.open("a") as file:
             file.write("W77,one more,,,,,,\n")
 
-    monkeypatch.setattr("scorer.engine.run.check_ids", appended)
+    monkeypatch.setattr("scorer.engine.ready.check_ids", appended)
     with pytest.raises(InputError) as caught:
         run(request)
     assert str(caught.value) == (

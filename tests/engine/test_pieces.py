@@ -194,7 +194,7 @@ def test_ids_are_looked_at_in_as_many_shares_as_a_bound_asks_for(
     request_for: Callable[..., RunRequest], tiny_frame: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int | None] = []
-    monkeypatch.setattr("scorer.engine.run.check_ids", lambda *_, held: found.append(held))
+    monkeypatch.setattr("scorer.engine.ready.check_ids", lambda *_, held: found.append(held))
     run(request_for())
     run(request_for(memory=5_000 * MEGABYTE, overwrite=True))
     assert found[0] is None

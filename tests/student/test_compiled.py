@@ -134,6 +134,34 @@ def test_beginnings_count_letters_not_bytes() -> None:
     assert found == [[1], [2, 3], [], [], [3], [1]]
 
 
+def test_beginnings_of_any_length_are_found_in_known_and_unknown_words() -> None:
+    lengths = (4, 8, 9, 12)
+    settings_ = TITLES_ALONE.model_copy(
+        update={"text": (TextField(field="title", words=True, beginnings=lengths),)}
+    )
+    long = "electroencephalographically"
+    begun = [(f"title.begin{length}", long[:length]) for length in lengths]
+    encoder = NgramEncoder(settings_, vocabulary_of([*begun, ("title.word", long[:12])]))
+    titles = [long, long[:-1].upper(), long[:12], long[:9], long[:8], long[:7], "x" + long]
+    found = same(encoder, frame_of([{"title": title} for title in titles]))
+    assert found == [
+        [1, 2, 3, 4],
+        [1, 2, 3, 4],
+        [1, 2, 3, 4, 5],
+        [1, 2, 3],
+        [1, 2],
+        [1],
+        [],
+    ]
+
+
+def test_each_of_many_works_has_an_id_once() -> None:
+    encoder = NgramEncoder(TITLES_ALONE, vocabulary_of([("title.word", "a"), ("title.word", "b")]))
+    titles = [title for _ in range(300) for title in ("a b a", "b b", "c", "a")]
+    found = same(encoder, frame_of([{"title": title} for title in titles]))
+    assert found == [[1, 2], [2], [], [1]] * 300
+
+
 def test_a_work_keeps_its_4096_lowest_ids() -> None:
     words = [f"w{number}" for number in range(5_000)]
     shuffled = " ".join(np.random.default_rng(0).permutation(words))
@@ -194,6 +222,9 @@ def test_a_graph_of_another_form_stays_with_onnxruntime(made_student: Student) -
         assert CompiledSession.of(session, targets, {**constants, name: changed}) is None, name
         fewer = {other: value for other, value in constants.items() if other != name}
         assert CompiledSession.of(session, targets, fewer) is None, name
+    no_ngram = constants["table"].copy()
+    no_ngram[0] = 1  # the loop adds that row where a work's n-grams do not fill its last step
+    assert CompiledSession.of(session, targets, {**constants, "table": no_ngram}) is None
 
 
 def test_works_without_ngrams_and_with_most_get_the_bits_of_the_graph(

@@ -183,14 +183,14 @@ def look_up(
 @inlined
 def beginning(source: Bytes, start: Whole, length: Whole, head: np.uint64) -> np.uint64:
     """Return the hash of the first `length` letters of a token; `head`: its first block."""
-    state = np.uint64(0)
+    state = block = np.uint64(0)
     if length <= BLOCK:
-        return mix(state, head & _FIRST_BYTES[length])
-    block = np.uint64(0)
+        return mix(state, head & np.uint64(_FIRST_BYTES[length]))
     for place in range(length):
         if place % BLOCK == 0 and place > 0:
             state, block = mix(state, block), np.uint64(0)
-        block |= _LOWER[source[start + place]] << np.uint64(_BITS_A_BYTE * (place % BLOCK))
+        byte = np.uint64(_LOWER[source[start + place]])
+        block |= byte << np.uint64(_BITS_A_BYTE * (place % BLOCK))
     return mix(state, block)
 
 
@@ -215,7 +215,7 @@ def pair(pairs: Places, first: Whole, shift: Whole, second: Whole) -> Whole:
 
 
 @compiled
-def find_ngrams(  # noqa: PLR0915 - one loop: what it calls would be handed its arrays at every token
+def find_ngrams(  # noqa: PLR0912, PLR0915 - one loop: what it calls would be handed its arrays at every token
     lexicon: Lexicon,
     texts: Texts,
     seen: Stamps,

@@ -21,11 +21,13 @@ _DRAWN_WORKS: Final = 512
 _MOST_DRAWN: Final = 400  # n-grams of a drawn work
 
 _CACHE_LINE: Final = 64  # bytes
+_IN_A_REGISTER: Final = 16  # integers of the table
 _NEXT_SHARE: Final = 1 - 2**-20
 """Most of the highest share that the next may be: then no division makes equals of them, and the
 place of the highest sum is that of the highest score."""
 
 Number = TypeVar("Number", np.float32, np.uint8)
+Whole = TypeVar("Whole", np.int16, np.int32)
 Constants = dict[str, npt.NDArray[np.float32]]
 
 
@@ -47,10 +49,15 @@ class CompiledSession:
             raise ValueError("constants of other shapes")
         if table.shape[1] != self._binary + sum(widths) or np.abs(table).max() > _LARGEST:
             raise ValueError("a table of another kind")
-        self._table = table.astype(np.int16)
-        self._bias = bias.astype(np.int32)
-        if not (np.array_equal(self._table, table) and np.array_equal(self._bias, bias)):
+        self._table, self._bias = _widened(table, np.int16), _widened(bias, np.int32)
+        outputs = len(bias)
+        if not (
+            np.array_equal(self._table[:, :outputs], table)
+            and np.array_equal(self._bias[:outputs], bias)
+        ):
             raise ValueError("weights that are no integers")
+        if table[0].any():
+            raise ValueError("a score for no n-gram")
         if any(len(part) > 1 and part[1] > part[0] * _NEXT_SHARE for part in shares):
             raise ValueError("shares in which the highest may have equals")
         self._fitted = np.array(
@@ -74,7 +81,7 @@ class CompiledSession:
 
     def score(self, works: EncodedWorks, *, shares: bool = True) -> Scores:
         """Return the scores of the works, in their order, and the places of the axes' best."""
-        height, outputs = len(works.offsets) - 1, self._table.shape[1]
+        height, outputs = len(works.offsets) - 1, int(self._firsts[-1])
         scores = _rows_apart(outputs if shares else self._binary, height, np.float32)
         best = _rows_apart(len(self._fitted), height, np.uint8)
         best_mean = _rows_apart(len(self._targets.axes), height, np.uint8)
@@ -89,7 +96,7 @@ class CompiledSession:
             self._share_starts,
             self._share_ends,
             self._fitted,
-            np.empty(outputs, np.int32),
+            np.empty(len(self._bias), np.int32),
             np.empty(outputs, np.float32),
             scores,
             best,
@@ -136,6 +143,13 @@ class CompiledSession:
             for head, axis in axes
         ]
         return all(one.tobytes() == other.tobytes() for one, other in binary + shares) and all(best)
+
+
+def _widened(values: npt.NDArray[np.float32], kind: type[Whole]) -> npt.NDArray[Whole]:
+    """Return integers, float32 [..., outputs], with zeros behind them that fill registers."""
+    spare = -values.shape[-1] % _IN_A_REGISTER
+    whole: npt.NDArray[Whole] = values.astype(kind)
+    return np.pad(whole, [(0, 0)] * (values.ndim - 1) + [(0, spare)])
 
 
 def _rows_apart(rows: int, works: int, kind: type[Number]) -> npt.NDArray[Number]:
