@@ -63,6 +63,7 @@ def test_few_fits_a_second_are_not_told_as_none(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
+    monkeypatch.setattr(tables, "_SECONDS_BETWEEN_LINES", 5.0)
     monkeypatch.setattr(tables.time, "monotonic", lambda: now[0])
     shown = tables.Lines("fits")
     shown.start(270, 0)
