@@ -114,9 +114,7 @@ Provider = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 
-WorkId = Annotated[
-    str, typer.Argument(metavar="ID", help="The work's id, with OpenAlex's address or without.")
-]
+WorkId = Annotated[str, typer.Argument(metavar="ID", help="The work's id, bare or as an address.")]
 RecordFrame = Annotated[
     str | None,
     typer.Option(

@@ -5,7 +5,6 @@ they went.
 """
 
 import functools
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from scorer.errors import OutputError, ScorerError, UsageError
+from scorer.frame.addresses import doi, openalex_id
 from scorer.frame.contract import text
 from scorer.frame.readers.base import Asked
 from scorer.frame.readers.openalex_work import WorkColumns, mended
@@ -29,9 +29,6 @@ _LONGEST_WAIT: Final = 60  # a server that asks for more says that the day's sha
 _AGAIN: Final = (429, 500, 502, 503, 504)
 _TIMEOUT: Final = (10, 60)  # seconds: to connect, to answer
 _PAGE: Final = 200  # the most that the API gives at a time
-
-_WORK: Final = re.compile(r"(?:https?://(?:api\.)?openalex\.org/(?:works/)?)?(W\d+)", re.I)
-_DOI: Final = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d+/\S+)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +106,10 @@ def check_output(output: Path, *, overwrite: bool) -> None:
 
 def _path(word: str) -> str:
     """Return what the API knows a work by."""
-    if found := _WORK.fullmatch(word):
-        return found[1].upper()
-    if found := _DOI.fullmatch(word):
-        return f"https://doi.org/{found[1]}"
+    if found := openalex_id(word):
+        return found
+    if found := doi(word):
+        return f"https://doi.org/{found}"
     raise UsageError(f"{word}: no id of a work. Give W…, a DOI (10.…), or an address of either.")
 
 

@@ -60,7 +60,7 @@ _AXIS_VALUES: Final[Mapping[str, Mapping[str, Label]]] = {
     },
     "genre": {
         "empirical": Label(en="Empirical", fr="Empirique"),
-        "review": Label(en="Review", fr="Revue"),
+        "review": Label(en="Review", fr="Article de synthèse"),
         "methods": Label(en="Methods", fr="Méthodes"),
         "commentary": Label(en="Commentary", fr="Commentaire"),
         "editorial": Label(en="Editorial", fr="Éditorial"),

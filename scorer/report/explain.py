@@ -11,7 +11,7 @@ from scorer.engine.progress import Progress
 from scorer.errors import BundleError, InputError, UsageError
 from scorer.report.bundles import bundles_of
 from scorer.report.facts import record_of
-from scorer.report.find import bare, find_record, find_row, no_such_work
+from scorer.report.find import find_record, find_row, no_such_work
 from scorer.report.show import differing
 from scorer.review.scores import Scores
 from scorer.status import STAMP
@@ -67,17 +67,18 @@ def explain(request: ExplainRequest, progress: Progress | None = None) -> Explai
     Raises `InputError` where the frame or the scored file lacks the work, or hold different ones;
     `BundleError` where the bundle is not at hand, or its scores cannot be taken apart.
     """
-    work = bare(request.work)
     scores = Scores.open(request.scores) if request.scores is not None else None
-    row = None if scores is None else find_row(scores, work)
+    row = None if scores is None else find_row(scores, request.work)
     if scores is not None and row is None:
-        raise no_such_work(scores, work)
+        raise no_such_work(scores, request.work)
     folder = _bundle(request, row)
     targets = load_manifest(folder).targets
     _check_names("--target", request.targets, targets.binary_names)
     _check_names("--head", request.heads, targets.head_names)
     weights = Weights.of(load_student(folder))
-    found = find_record(work, request.frame, mapping=request.mapping, progress=progress)
+    asked = request.work if row is None else row["id"]
+    found = find_record(asked, request.frame, mapping=request.mapping, progress=progress)
+    work = found.work["id"]
     explanation = weights.explain(
         found.contract, heads=request.heads, targets=request.targets, top=request.top
     )

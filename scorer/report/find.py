@@ -13,6 +13,7 @@ import polars as pl
 from scorer.engine.files import file_hash
 from scorer.engine.progress import Progress
 from scorer.errors import InputError
+from scorer.frame.addresses import doi, openalex_id
 from scorer.frame.contract import bare_id
 from scorer.frame.found import find_files
 from scorer.report.page import Note
@@ -44,14 +45,35 @@ def bare(work: str) -> str:
     return found
 
 
+def names_of(work: str) -> list[str]:
+    """Return the ids that a word may mean, the most literal first.
+
+    People paste addresses: of OpenAlex in any form, and of a DOI where works go by their DOI.
+    """
+    names = [bare(work)]
+    if found := openalex_id(work):
+        names.append(found)
+    if found := doi(work):
+        names += [
+            found,
+            found.lower(),
+            f"https://doi.org/{found}",
+            f"https://doi.org/{found.lower()}",
+        ]
+    return list(dict.fromkeys(names))
+
+
 def find_row(scores: Scores, work: str) -> dict[str, Any] | None:
-    """Return the row of a work (a bare id): column -> value; None where the file lacks it."""
-    rows = scores.lazy().filter(pl.col("id") == work).head(1).collect(engine="streaming")
-    return None if rows.is_empty() else rows.row(0, named=True)
+    """Return the row of a work, told by its id or address: column -> value; None where it lacks."""
+    names = names_of(work)
+    rows = scores.lazy().filter(pl.col("id").is_in(names)).collect(engine="streaming")
+    found = {row["id"]: row for row in rows.iter_rows(named=True)}
+    return next((found[name] for name in names if name in found), None)
 
 
 def no_such_work(scores: Scores, work: str) -> InputError:
     """Return the error for an id that a scored file lacks; it names near ones."""
+    work = openalex_id(work) or bare(work)
     near = near_ids(scores.lazy(), work)
     meant = f"Did you mean {' or '.join(near)}?" if near else "Check the id, or name another file."
     shown = work if len(work) <= _LONGEST_ID else f"{work[:_LONGEST_ID]}…"
@@ -81,14 +103,16 @@ def near_ids(works: pl.LazyFrame, work: str) -> list[str]:
 def find_record(
     work: str, frame: str, *, mapping: Mapping[str, str], progress: Progress | None
 ) -> FoundRecord:
-    """Find a work's record in a frame of any format.
+    """Find a work's record in a frame of any format, by its id or address.
 
     Raises `InputError` where the frame cannot be read or does not hold the work.
     """
-    records = find_records(pl.Series("id", [work]), frame, mapping=mapping, progress=progress)
+    ids = pl.Series("id", names_of(work))
+    records = find_records(ids, frame, mapping=mapping, progress=progress, one=True)
+    there = next(place for place, name in enumerate(ids) if name not in records.missing)
     return FoundRecord(
-        records.works.row(0, named=True),
-        contract(records),
+        records.works.row(there, named=True),
+        contract(records)[there : there + 1],
         tuple(Note("said", {"text": note}) for note in records.notes),
     )
 

@@ -89,7 +89,11 @@ class Texts:
 
     def day(self, iso: str) -> str:
         """Return the day of an ISO time stamp."""
-        return format_date(datetime.fromisoformat(iso), format="long", locale=self._locale)
+        day = datetime.fromisoformat(iso)
+        written = format_date(day, format="long", locale=self._locale)
+        # CLDR has no ordinal; in French the first of a month, and no other day, is one.
+        first = self.language is Language.fr and day.day == 1
+        return re.sub(r"^1\b", "1er", written) if first else written
 
     def listed(self, words: Sequence[str]) -> str:
         """Return words as one list: a, b, and c."""

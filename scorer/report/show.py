@@ -10,7 +10,7 @@ from scorer.engine.progress import Progress
 from scorer.errors import UsageError
 from scorer.report.bundles import bundles_of
 from scorer.report.facts import origin_of, record_of, target_scores, work_page
-from scorer.report.find import FoundRecord, bare, find_record, find_row, frame_notes, no_such_work
+from scorer.report.find import FoundRecord, find_record, find_row, frame_notes, no_such_work
 from scorer.report.page import Baseline, Note, Origin, WorkPage
 from scorer.review.scores import Scores
 from scorer.student.bundle import load_student
@@ -48,10 +48,10 @@ def show(request: ShowRequest, progress: Progress | None = None) -> WorkPage:
     files = [scores] if baseline is None else [scores, baseline]
     versions = [version for file in files for version in file.manifest.words("model_version")]
     bundles = bundles_of(versions, request.models)
-    work = bare(request.work)
-    row = find_row(scores, work)
+    row = find_row(scores, request.work)
     if row is None:
-        raise no_such_work(scores, work)
+        raise no_such_work(scores, request.work)
+    work = row["id"]
     found, notes = None, []
     if request.frame is not None:
         found = find_record(work, request.frame, mapping=request.mapping, progress=progress)

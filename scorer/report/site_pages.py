@@ -20,7 +20,7 @@ _LONGEST_TITLE: Final = 200
 """Characters of a title in the list of best-ranked works."""
 _QUEUE_WORDS: Final = (
     *("place", "work", "year", "call", "mean", "disagreement", "uncertainty"),
-    *("no_title", "found", "shown", "page", "nothing", "chip"),
+    *("no_title", "found.one", "found.other", "shown", "page", "nothing", "chip"),
 )
 
 

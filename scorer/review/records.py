@@ -105,10 +105,12 @@ def find_records(
     columns: Sequence[str] = RECORD,
     mapping: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    one: bool = False,
 ) -> Records:
     """Find the records of `ids` (String, each once) in a frame, in memory for these works alone.
 
-    Raises `InputError` where the frame cannot be read, or has none of the works.
+    `one`: the ids are spellings of one work, the first of them the usual one. Raises `InputError`
+    where the frame cannot be read, or has none of the works.
     """
     with opened_frame(location, columns, mapping=mapping, progress=progress) as frame:
         lookup = IdLookup(ids)
@@ -116,7 +118,7 @@ def find_records(
         found = [_read(frame, lookup, columns, *span) for span in _spans(at[at >= 0])]
         missing = tuple(ids.filter(at < 0))
         if missing and not found:
-            raise no_work_found(location, len(ids), missing[0])
+            raise no_work_found(location, 1 if one else len(ids), missing[0])
         works = pl.DataFrame({"id": ids})
         if found:
             known = pl.concat(found).unique("id", keep="first", maintain_order=True)

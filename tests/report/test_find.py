@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import scorer.report.find
 from scorer.engine.files import sha256
 from scorer.engine.manifest import Source
-from scorer.report.find import bare, frame_notes, near_ids
+from scorer.report.find import bare, frame_notes, names_of, near_ids
 from scorer.review.scores import Scores
 
 digits = st.text("0123456789", min_size=4, max_size=10)
@@ -75,6 +75,35 @@ def test_an_id_is_bare_as_scored_files_have_it() -> None:
         "W1",
         "10.1/W1",
     ]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://openalex.org/W12",
+        "http://openalex.org/works/w12",
+        "https://openalex.org/W12/",
+        "https://api.openalex.org/works/W12?mailto=a@b.org",
+        "openalex.org/W12",
+        "w12",
+    ],
+)
+def test_an_address_at_openalex_names_its_work(address: str) -> None:
+    assert names_of(address)[-1] == "W12"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://doi.org/10.1/aB", "http://dx.doi.org/10.1/aB", "doi:10.1/aB", "10.1/aB"],
+)
+@pytest.mark.parametrize("id_", ["10.1/aB", "10.1/ab", "https://doi.org/10.1/ab"])
+def test_an_address_of_a_doi_names_the_work_that_goes_by_it(address: str, id_: str) -> None:
+    assert id_ in names_of(address)
+
+
+def test_an_id_means_itself_before_anything_else() -> None:
+    assert names_of("w12") == ["w12", "W12"]
+    assert names_of("my work") == ["my work"]
 
 
 @pytest.fixture

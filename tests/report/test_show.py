@@ -301,3 +301,23 @@ def test_the_same_files_give_the_same_bytes(page_of: Show, tmp_path: Path, score
     two = page_of("W21", scores=copy)
     assert one.to_json() == two.to_json()
     assert work_html(one, FR) == work_html(two, FR)
+
+
+def test_a_pasted_address_shows_the_work(page_of: Show, scored: Path) -> None:
+    work = first(scored, pl.lit(True))
+    assert work.startswith("W")
+    for address in (f"https://openalex.org/{work}", f"openalex.org/works/{work.lower()}"):
+        assert page_of(address) == page_of(work)
+
+
+def test_a_doi_s_address_shows_the_work_that_goes_by_it(tiny_bundle: Path, tmp_path: Path) -> None:
+    frame, scores = tmp_path / "dois.parquet", tmp_path / "dois.scored.parquet"
+    title = "Peer review and the reproducibility of trials"
+    pl.DataFrame({"id": ["10.1/ab"], "title": [title]}).write_parquet(frame)
+    run(RunRequest(frame=frame, output=scores, model=str(tiny_bundle)))
+    page = show(
+        ShowRequest("https://doi.org/10.1/AB", scores, frame=str(frame), models=[str(tiny_bundle)])
+    )
+    assert page.id == "10.1/ab"
+    assert page.record is not None
+    assert page.record.title == title

@@ -175,6 +175,35 @@ def test_search_finds_words_in_any_order_without_accents(site: Made, visit: Open
     assert "#" not in page.url
 
 
+@pytest.mark.parametrize(
+    ("pasted", "work"),
+    [
+        ("https://openalex.org/W9006", "W9006"),
+        ("http://openalex.org/works/w9006", "W9006"),
+        ("https://api.openalex.org/works/W9006?mailto=a@b.org", "W9006"),
+        (" openalex.org/W9006 ", "W9006"),
+        ("https://doi.org/10.1/a?b=c#d", "10.1/a?b=c#d"),
+        ("https://dx.doi.org/10.1/A%3Fb%3Dc%23d", "10.1/a?b=c#d"),
+    ],
+)
+def test_a_pasted_address_finds_its_work(site: Made, visit: Open, pasted: str, work: str) -> None:
+    page = visit(site.address("en/queue.html")).page
+    page.fill("#q", pasted)
+    assert rows(page) == [work]
+
+
+def test_french_words_agree_with_what_they_count_and_filter(site: Made, visit: Open) -> None:
+    page = visit(site.address("fr/queue.html")).page
+    chosen = [page.locator(f"#{name} option").first.inner_text() for name in ("lang", "field")]
+    assert chosen == ["toutes", "tous"]
+    page.fill("#q", "W9006")
+    assert found(page) == "1 œuvre sur 199. 1 à 1"
+    page.fill("#q", "W900")
+    assert found(page) == "7 œuvres sur 199. 1 à 7"
+    page.fill("#q", "nothing has these words")
+    assert found(page).startswith("0 œuvre sur 199.")
+
+
 @pytest.mark.parametrize("order", ["descending", "ascending"])
 def test_a_head_of_a_column_sorts_by_its_score(
     site: Made, visit: Open, truth: pl.DataFrame, order: str

@@ -53,6 +53,12 @@ def test_days_are_written_out() -> None:
     assert [t.day(iso) for t in (EN, FR)] == ["November 30, 2026", "30 novembre 2026"]
 
 
+def test_the_first_of_a_month_is_an_ordinal_in_french() -> None:
+    firsts = [FR.day(f"{day}T09:00:00+00:00") for day in ("2026-12-01", "2026-12-11", "2001-01-21")]
+    assert firsts == ["1er décembre 2026", "11 décembre 2026", "21 janvier 2001"]
+    assert EN.day("2026-12-01T09:00:00+00:00") == "December 1, 2026"
+
+
 def test_lists_end_as_the_language_has_it() -> None:
     assert [t.listed(["a", "b", "c"]) for t in (EN, FR)] == ["a, b, and c", "a, b et c"]
 

@@ -13,6 +13,7 @@ const NO_CALL = 0;
 const CONSENSUS = 2;
 
 const whole = new Intl.NumberFormat(lang);
+const plural = new Intl.PluralRules(lang);
 const three = new Intl.NumberFormat(lang, {
   minimumFractionDigits: 3, maximumFractionDigits: 3, roundingMode: "halfEven",
 });
@@ -33,6 +34,17 @@ const folded = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCas
 const searched = data.id.map((id, work) => folded(
   [data.title[work], coded(data.venue, work), id].filter(Boolean).join("\n"),
 ));
+// A work's address at OpenAlex or doi.org, as people paste it, is searched as the id that it holds.
+const ADDRESS = /^(?:https?:\/\/)?(?:(?:www\.|api\.)?openalex\.org\/(?:works\/)?|(?:dx\.|www\.)?doi\.org\/)(?=.)/;
+function withoutAddress(part) {
+  const id = part.replace(ADDRESS, "");
+  if (id === part) return part;
+  try {
+    return /^w\d+/.exec(id)?.[0] ?? decodeURIComponent(id);
+  } catch {
+    return id; // a % that stands for itself
+  }
+}
 const callOf = (target, work) => data.calls[target].charCodeAt(work) - 48;
 const strongest = (work) => Math.max(...categories.map(({ name }) => callOf(name, work)));
 
@@ -83,7 +95,7 @@ function keys() {
 
 function fits() {
   const asked = Object.fromEntries(NAMES.map((name) => [name, form.elements[name]?.value ?? ""]));
-  const parts = folded(asked.q).split(/\s+/).filter(Boolean);
+  const parts = folded(asked.q).split(/\s+/).filter(Boolean).map(withoutAddress);
   const call = asked.target ? (work) => callOf(asked.target, work) : strongest;
   const called = {
     consensus: (work) => call(work) === CONSENSUS,
@@ -197,7 +209,7 @@ function show() {
   const shown = works.slice(page * ON_PAGE, (page + 1) * ON_PAGE);
   head();
   table.tBodies[0].replaceChildren(...shown.map(rowOf));
-  const counted = filled(words.found, {
+  const counted = filled(words[`found.${plural.select(works.length)}`] ?? words["found.other"], {
     found: whole.format(works.length), all: whole.format(data.works),
   });
   const range = shown.length ? filled(words.shown, {
