@@ -19,7 +19,7 @@ LEVELS = {
     "engine": 3,
     "labels": 2,
     **dict.fromkeys(["student", "policy", "frame"], 1),
-    **dict.fromkeys(["compiling", "status", "errors", "targets"], 0),
+    **dict.fromkeys(["compiling", "counted", "status", "errors", "targets"], 0),
 }
 # A known exception: the encoder reads a frame's texts.
 ALLOWED = {("student", "scorer.frame")}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorer.cli.options import Json, Mapping, Model, Quiet, Threads, pairs
+from scorer.counted import counted
 from scorer.errors import INTERRUPTED
 from scorer.student import DEFAULT_MODEL
 
@@ -64,7 +65,7 @@ def _show(found: "Bench") -> None:
 
     from scorer.cli.tables import console, duration, share, table
 
-    works = f"{found.works:,} works" if found.works is not None else "works not counted"
+    works = counted(found.works, "work") if found.works is not None else "works not counted"
     anew = "put together of their texts" if found.drawn < found.sample else "of them"
     typer.echo(f"{found.frame}: {works}. Measured on {found.sample:,} {anew}, repeated.")
     fast = "compiled loops" if found.compiled else "no compiled loops (extra fast)"

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from scorer.counted import counted
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -124,6 +126,6 @@ def _closing(found: "Comparison") -> Iterator[str]:
         "A difference whose limits hold 0 may be chance."
     )
     yield (
-        f"{DIFFERENCE_METHOD}; {found.strata:,} strata, {found.replicates:,} replicates, seed "
-        f"{found.seed}."
+        f"{DIFFERENCE_METHOD}; {counted(found.strata, 'stratum', 'strata')}, "
+        f"{found.replicates:,} replicates, seed {found.seed}."
     )

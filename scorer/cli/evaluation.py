@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from scorer.counted import counted
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -209,7 +211,8 @@ def _closing(found: "Evaluation") -> Iterator[str]:
     ranked = [f"{kind}: {RANKED_BY[kind]}" for kind in kinds if kind in RANKED_BY]
     yield f"Compared with {found.rule}."
     yield (
-        f"{found.works:,} works in {found.strata:,} strata stand for {found.frame_works:,.0f}. "
+        f"{counted(found.works, 'work')} in {counted(found.strata, 'stratum', 'strata')} stand for "
+        f"{found.frame_works:,.0f}. "
         f"Figures need {found.min_positives:g} positives, by weight."
     )
     yield f"AP and AUROC rank the works by a head's score; {'; '.join(ranked)}."

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scorer.cli.options import Json, Mapping, Overwrite, Quiet, RecordFrame, SegmentNames, pairs
+from scorer.counted import counted
 from scorer.errors import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ def _show(queue: "Queue", output: Path | None) -> None:
 
     if output is None:
         console().print(_table(queue))
-    what = f"{queue.works.height:,} of {queue.eligible:,} works, by {queue.order.described()}."
+    of_all = f"{queue.works.height:,} of {counted(queue.eligible, 'work')}"
+    what = f"{of_all}, by {queue.order.described()}."
     typer.echo(what if output is None else f"{output}: {what}")
     if queue.missing:
         typer.echo(f"The frame lacks {queue.missing:,} of them: is it the one that was scored?")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorer.cli.options import Bundles, Json, Mapping, Quiet, pairs
+from scorer.counted import counted
 from scorer.errors import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -95,9 +96,10 @@ def _show(site: "Site") -> None:
     from scorer.cli.tables import status_line
 
     typer.echo(
-        f"{site.folder}/index.html: {site.listed:,} of {site.works:,} works listed, {site.pages:,} "
-        f"with a page, {site.bytes / 1e6:,.1f} MB."
+        f"{site.folder}/index.html: {site.listed:,} of {counted(site.works, 'work')} listed, "
+        f"{site.pages:,} with a page, {site.bytes / 1e6:,.1f} MB."
     )
     if site.missing:
-        typer.echo(f"The frame lacks {site.missing:,} works: is it the one that was scored?")
+        lacks = counted(site.missing, "work")
+        typer.echo(f"The frame lacks {lacks}: is it the one that was scored?")
     typer.echo(status_line())

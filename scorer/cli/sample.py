@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorer.cli.options import Json, Mapping, Overwrite, Quiet, RecordFrame, SegmentNames, pairs
+from scorer.counted import counted
 from scorer.errors import INTERRUPTED, UsageError
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _show(drawn: "Sample", written: list[Path], *, blind: bool) -> None:
         )
     console().print(shown)
     total = drawn.strata.select("works", "sample").sum().row(0)
-    typer.echo(f"{total[1]:,} of {total[0]:,} works, seed {drawn.request.seed}.")
+    typer.echo(f"{total[1]:,} of {counted(total[0], 'work')}, seed {drawn.request.seed}.")
     typer.echo(f"Questions: {', '.join(drawn.asked)}.")
     if drawn.missing:
         typer.echo(f"The frame lacks {drawn.missing:,} of them: is it the one that was scored?")

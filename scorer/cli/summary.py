@@ -7,6 +7,7 @@ import typer
 
 from scorer.cli.options import ModeName
 from scorer.cli.tables import console, share, status_line, table
+from scorer.counted import counted
 from scorer.engine.manifest import RunManifest
 from scorer.engine.remote import Destination
 from scorer.status import SCORE_ONLY
@@ -40,8 +41,8 @@ def _works(manifest: RunManifest) -> str:
     verb = "scored" if manifest.made_by == "run" else "called anew, scored"
     excluded = f"; {segments['excluded']:,} excluded from calls" if segments["excluded"] else ""
     return (
-        f"{rows:,} works {verb} by {manifest.model_version}; {segments['covered']:,} with a usable "
-        f"title ({share(segments['covered'], rows)}){excluded}."
+        f"{counted(rows, 'work')} {verb} by {manifest.model_version}; {segments['covered']:,} "
+        f"with a usable title ({share(segments['covered'], rows)}){excluded}."
     )
 
 
@@ -78,7 +79,7 @@ def _show_counts(manifest: RunManifest, mode: ModeName) -> None:
 
 def _show_notes(manifest: RunManifest) -> None:
     if manifest.skipped_shards:
-        typer.echo(f"Not scored, and in no row: {manifest.skipped_works:,} works.")
+        typer.echo(f"Not scored, and in no row: {counted(manifest.skipped_works, 'work')}.")
     for shard in manifest.skipped_shards[:_SHOWN_SHARDS]:
         typer.echo(f"  rows {shard.first_row:,} to {shard.last_row:,}: {shard.reason}")
     if (more := len(manifest.skipped_shards) - _SHOWN_SHARDS) > 0:

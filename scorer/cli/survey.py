@@ -6,6 +6,7 @@ from typing import Final
 import typer
 
 from scorer.cli.tables import console, duration, share, table
+from scorer.counted import counted
 from scorer.engine.survey import Survey
 
 _LANGUAGES: Final = 8
@@ -17,11 +18,11 @@ _TITLE: Final = 44  # characters of an example, so that a row fits 80 columns
 def show(found: Survey) -> None:
     """Print a survey."""
     packed = f", {found.compression}" if found.compression else ""
-    files = f"{found.files:,} files" if found.files > 1 else "1 file"
+    files = counted(found.files, "file")
     typer.echo(f"{found.frame}: {found.format}{packed}, {files}, {found.size / 1e6:,.1f} MB")
     for note in found.notes:
         typer.echo(f"Note: {note}.")
-    typer.echo(f"{found.rows:,} works.")
+    typer.echo(f"{counted(found.rows, 'work')}.")
     if found.bad_records:
         typer.echo(f"Records that cannot be read: {found.bad_records:,}")
         for example in found.bad_examples:
@@ -82,7 +83,8 @@ def _show_ids(found: Survey) -> None:
         typer.echo("Ids: each work has one, no two the same.")
     if ids.null:
         rows = ", ".join(str(row) for row in ids.null_rows)
-        typer.echo(f"Ids: null in {ids.null:,} works, first in rows {rows} (counted from 0).")
+        works = counted(ids.null, "work")
+        typer.echo(f"Ids: null in {works}, first in rows {rows} (counted from 0).")
     if ids.duplicate:
         first = ", ".join(f"{work} ({count} times)" for work, count in ids.duplicates.items())
         typer.echo(f"Ids that occur more than once: {ids.duplicate:,}, first: {first}.")

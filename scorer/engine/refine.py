@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from scorer.counted import counted
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.chosen import Booleans, Chosen, FirstStage, choose_band, choose_share
 from scorer.engine.columns import columns_not_found
@@ -58,7 +59,7 @@ def refine(
         return _told(job.refining, chosen, skipped)
     again = engine.ready(job.again(chosen))
     done = _taken_over(again, parts)
-    progress.note(f"Refining {chosen.works:,} of {first.rows:,} works by {model}.")
+    progress.note(f"Refining {chosen.works:,} of {counted(first.rows, 'work')} by {model}.")
     before = int(chosen.within(0, min(done * job.works_a_shard, job.works)).sum())
     progress.start(chosen.works, before, DOING)
     with deferred(progress) as interrupt, closing(_parts(again, engine, parts, done)) as refined:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from scorer.counted import counted
 from scorer.errors import InputError
 from scorer.frame.lookup import IdLookup, IdsFound
 from scorer.labels.records import read_records
@@ -131,6 +132,7 @@ def _refuse(
 ) -> None:
     distinct = ", ".join(repr(name) for name in names.unique(maintain_order=True).head(_SHOWN))
     raise InputError(
-        f"{path}: unknown {what}: {distinct}, in {ids.n_unique():,} labels, first {ids[0]}.\n"
+        f"{path}: unknown {what}: {distinct}, in {counted(ids.n_unique(), 'label')}, "
+        f"first {ids[0]}.\n"
         f"The student has {', '.join(known)}."
     )

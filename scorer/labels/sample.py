@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 from pydantic import ValidationError
 
+from scorer.counted import counted
 from scorer.errors import InputError, UsageError
 from scorer.frame.contract import NATIVE_NAMES, conform, resolve
 from scorer.frame.ids import check_ids
@@ -164,8 +165,9 @@ def _weights(table: pl.DataFrame, where: str) -> npt.NDArray[np.float64]:
     if bad.any():
         row = bad.arg_true()[0]
         raise InputError(
-            f"{where}: {bad.sum():,} weights are missing, infinite or not over 0, first in row "
-            f"{row} (counted from 0): {weight[row]}.\nA design weight is population / sample."
+            f"{where}: {counted(int(bad.sum()), 'weight')} {'is' if bad.sum() == 1 else 'are'} "
+            f"missing, infinite or not over 0, first in row {row} (counted from 0): "
+            f"{weight[row]}.\nA design weight is population / sample."
         )
     return weight.to_numpy()
 

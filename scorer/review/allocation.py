@@ -8,6 +8,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from scorer.counted import counted
 from scorer.errors import UsageError
 from scorer.policy.fit import Floats
 
@@ -32,7 +33,8 @@ def apportion(works: int, sizes: Counts, spread: Floats) -> Counts:
     given = np.minimum(sizes, FEWEST)
     if works < given.sum():
         raise UsageError(
-            f"{works:,} works are too few for {len(sizes):,} strata: {FEWEST} each take "
+            f"{counted(works, 'work')} {'is' if works == 1 else 'are'} too few for "
+            f"{counted(len(sizes), 'stratum', 'strata')}: {FEWEST} each take "
             f"{int(given.sum()):,}.\nRaise -n, or name fewer --strata."
         )
     if works > sizes.sum():

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from scorer.counted import counted
 from scorer.decide.sample import (
     Examples,
     LabelFiles,
@@ -163,11 +164,14 @@ def _opened(request: EvaluateRequest, scores: Scores) -> tuple[Judges, Examples,
     if examples.missing:
         many, source = len(examples.missing), request.out_of_fold or scores.path
         notes.append(
-            f"{source}: has no score of {many:,} labelled works, first {examples.missing[0]}; they "
-            "count for prevalence and agreement of labels alone"
+            f"{source}: has no score of {counted(many, 'labelled work')}, first "
+            f"{examples.missing[0]}; without one, works count for prevalence and agreement of "
+            "labels alone"
         )
     if judges.design.joined:
-        notes.append(f"{where}: {judges.design.joined:,} strata of one work were joined to others")
+        notes.append(
+            f"{where}: strata of one work that were joined to others: {judges.design.joined:,}"
+        )
     return judges, examples, notes
 
 
@@ -182,7 +186,7 @@ def _with_coders(request: EvaluateRequest, scores: Scores) -> tuple[Judges, Exam
     examples = scored_examples(scores.scored, judges.works["id"], scores.of_student)
     if examples.missing:
         raise InputError(
-            f"{scores.path}: lacks {len(examples.missing):,} works of the sample, first "
+            f"{scores.path}: lacks {counted(len(examples.missing), 'work')} of the sample, first "
             f"{examples.missing[0]}.\nGive the scored file that the sample was drawn from, or one "
             "of the same frame."
         )

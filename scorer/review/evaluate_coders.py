@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from scorer.counted import counted
 from scorer.errors import InputError, UsageError
 from scorer.frame.lookup import IdLookup
 from scorer.frame.parquet import open_parquet
@@ -171,9 +172,9 @@ class CoderJudges:
         differ = sum(self._differ(target) for target in self.asked)
         if differ and self.settled == Settled.agreed:
             notes.append(
-                f"coders differ in {differ:,} answers: those works are left out of the figures of "
-                "that target, which are then too good; settle them in one sheet, or say --coders "
-                "any or all"
+                f"coders differ in {counted(differ, 'answer')}: works without a common one are "
+                "left out of the figures of that target, which are then too good; settle them in "
+                "one sheet, or say --coders any or all"
             )
         return notes
 

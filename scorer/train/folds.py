@@ -5,6 +5,7 @@ import numpy.typing as npt
 import polars as pl
 from sklearn.model_selection import GroupKFold
 
+from scorer.counted import counted
 from scorer.errors import InputError
 
 Fold = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -16,11 +17,16 @@ def venue_folds(works: pl.DataFrame, folds: int, seed: int) -> list[Fold]:
     groups = venue_groups(works)
     if len(np.unique(groups)) < folds:
         raise InputError(
-            f"{works.height} works in {len(np.unique(groups))} venues are too few for "
-            f"{folds} folds.\nLabel works of more venues."
+            f"{in_venues(works)} are too few for {folds} folds.\nLabel works of more venues."
         )
     splitter = GroupKFold(folds, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros(works.height), groups=groups))
+
+
+def in_venues(works: pl.DataFrame) -> str:
+    """Return how many works of how many venues there are, in words."""
+    venues = len(np.unique(venue_groups(works)))
+    return f"{counted(works.height, 'work')} in {counted(venues, 'venue')}"
 
 
 def venue_groups(works: pl.DataFrame) -> npt.NDArray[np.float64]:

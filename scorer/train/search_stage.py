@@ -7,12 +7,13 @@ from typing import Any, Final
 import numpy as np
 from joblib import Parallel, delayed
 
+from scorer.counted import counted
 from scorer.engine.progress import Progress
 from scorer.errors import InputError
 from scorer.labels.sample import Labels
 from scorer.policy.fit import ENOUGH_POSITIVES
 from scorer.train.fit import Floats, Recipe, Rows
-from scorer.train.folds import Fold, venue_folds, venue_groups
+from scorer.train.folds import Fold, in_venues, venue_folds
 from scorer.train.search_criterion import (
     Ask,
     Criterion,
@@ -90,7 +91,7 @@ def make_stages(labels: Labels, answers: Answers, recipe: Recipe) -> list[Stage]
         ]
     except InputError as error:
         raise InputError(
-            f"{works.height:,} works in {len(np.unique(venue_groups(works))):,} venues are too "
+            f"{in_venues(works)} are too "
             f"few for --search, which parts them into {recipe.folds} folds, and the rest of each "
             f"into {INNER_FOLDS}.\nLabel works of more venues, or train without --search."
         ) from error
@@ -103,7 +104,8 @@ def make_stages(labels: Labels, answers: Answers, recipe: Recipe) -> list[Stage]
         if not stage.pairs:
             raise InputError(
                 f"--search measures heads and targets with {ENOUGH_POSITIVES} positives or more; "
-                f"there are none among the {len(stage.rows):,} works{_where(stage, recipe)}.\n"
+                f"there are none among the {counted(len(stage.rows), 'work')}"
+                f"{_where(stage, recipe)}.\n"
                 "Label more works, or train without --search."
             )
     return stages

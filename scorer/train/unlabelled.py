@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from scorer.counted import counted
 from scorer.engine.files import file_hash, told
 from scorer.errors import InputError
 from scorer.frame.frame import Frame
@@ -47,8 +48,8 @@ def read_unlabelled(
         say(_told(frame.data))
         if not frame.works.height:
             raise InputError(
-                f"{path}: no work to learn from: {read.height:,} rows, none with a title of more "
-                "than 10 characters that the labels and the frames before lack.\n"
+                f"{path}: no work to learn from: {counted(read.height, 'row')}, none with a title "
+                "of more than 10 characters that the labels and the frames before lack.\n"
                 "Leave it out, or give other works with --unlabelled."
             )
         frames.append(frame)

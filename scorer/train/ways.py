@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from scorer.engine.progress import Progress
 from scorer.errors import InputError, UsageError
 from scorer.labels.sample import Labels
 from scorer.student.manifest import Distillation
-from scorer.train.folds import venue_folds, venue_groups
+from scorer.train.folds import in_venues, venue_folds
 from scorer.train.learner import Learner, NgramLearner
 from scorer.train.search_fit import answers_of
 from scorer.train.search_stage import make_stages
@@ -56,7 +54,7 @@ def check_folds(request: TrainRequest, labels: Labels) -> None:
             venue_folds(works[learning], recipe.folds, recipe.seed)
     except InputError as error:
         raise InputError(
-            f"{works.height:,} works in {len(np.unique(venue_groups(works))):,} venues are too few "
+            f"{in_venues(works)} are too few "
             f"for --ensemble, which parts them into {recipe.folds} folds, and the rest of each "
             "again.\nLabel works of more venues, or train without --ensemble."
         ) from error

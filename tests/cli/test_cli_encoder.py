@@ -108,7 +108,7 @@ def test_a_folder_without_an_encoder_is_told(
 @pytest.mark.parametrize(
     ("venues", "options", "told"),
     [
-        (1, ("--encoder",), "60 works in 1 venues are too few for 5 folds."),
+        (1, ("--encoder",), "60 works in 1 venue are too few for 5 folds."),
         (
             5,
             ("--unlabelled", "frame", "--ensemble"),

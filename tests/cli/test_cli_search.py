@@ -119,6 +119,6 @@ def test_labels_too_few_to_search_are_told(
     ended = scorer("train", path, "-o", tmp_path / "mine", "--search")
     assert ended.code == 3
     assert ended.err.endswith(
-        "Error: 40 works in 1 venues are too few for --search, which parts them into 5 folds, and "
+        "Error: 40 works in 1 venue are too few for --search, which parts them into 5 folds, and "
         "the rest of each into 3.\nLabel works of more venues, or train without --search.\n"
     )

@@ -67,7 +67,7 @@ def test_weights_that_are_none_are_refused(
         weight=pl.when(first).then(pl.lit(weight, pl.Float64)).otherwise("weight")
     ).write_parquet(path)
     assert refused(request_for(labels=LabelFiles(path), default=BestFBeta(2))) == (
-        f"bad.parquet: 1 weights are missing, infinite or not over 0, first in row 0 (counted from "
+        f"bad.parquet: 1 weight is missing, infinite or not over 0, first in row 0 (counted from "
         f"0): {weight}.\nA design weight is population / sample."
     )
 

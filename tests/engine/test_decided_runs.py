@@ -239,7 +239,7 @@ def test_labels_that_break_their_contract_end_the_run_before_it_begins(
 ) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text(json.dumps([{"id": "W1", "categories": ["poetry"]}]))
-    with pytest.raises(InputError, match="unknown category: 'poetry', in 1 labels, first W1"):
+    with pytest.raises(InputError, match="unknown category: 'poetry', in 1 label, first W1"):
         run(request_for(direct={"gemma": bad}))
     assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]
 

@@ -185,7 +185,7 @@ def record(**more: Any) -> list[dict[str, Any]]:
         ),
         (
             [*record(genre="review"), {"id": "W2", "categories": [], "genre": "poem"}],
-            "{path}: unknown genre value: 'poem', in 1 labels, first W2.\n"
+            "{path}: unknown genre value: 'poem', in 1 label, first W2.\n"
             "The student has empirical, review.",
         ),
         (

@@ -119,7 +119,7 @@ def test_too_few_venues_are_told(trained: Callable[..., Manifest], make_labels: 
     with pytest.raises(InputError) as refused:
         trained(make_labels(60).with_columns(venue=pl.lit("Journal 1")))
     assert str(refused.value) == (
-        "60 works in 1 venues are too few for 5 folds.\nLabel works of more venues."
+        "60 works in 1 venue are too few for 5 folds.\nLabel works of more venues."
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorer.cli.options import Json, Overwrite
+from scorer.counted import counted
 
 if TYPE_CHECKING:
     from scorer.decide.diff import Difference
@@ -70,7 +71,7 @@ def _show(found: "Difference", output: Path | None) -> None:
     console().print(shown)
     typer.echo(
         f"From policy {found.before.version} to {found.after.version} "
-        f"among {found.works:,} works; counts of calls are no prevalence."
+        f"among {counted(found.works, 'work')}; counts of calls are no prevalence."
     )
     if output is not None:
         typer.echo(f"The works are listed in {output}.")

@@ -8,6 +8,7 @@ import typer
 
 from scorer.cli.options import Json, Model, Overwrite, PolicyFile
 from scorer.cli.thresholds.decisions import show_decisions
+from scorer.counted import counted
 from scorer.errors import UsageError
 from scorer.student import DEFAULT_MODEL
 
@@ -140,5 +141,5 @@ def _show_rules(
         shown.add_row(rule.label, *([rule.words] if mode else []), *called)
     console().print(shown)
     if counts:
-        typer.echo(f"Calls among {works:,} works; counts of calls are no prevalence.")
+        typer.echo(f"Calls among {counted(works, 'work')}; counts of calls are no prevalence.")
         typer.echo(status_line())

@@ -13,6 +13,7 @@ import msgspec
 import polars as pl
 from msgspec import Raw
 
+from scorer.counted import counted
 from scorer.errors import UsageError
 from scorer.frame.contract import NATIVE_NAMES, bare_id
 from scorer.frame.mojibake import well_formed
@@ -172,8 +173,8 @@ class WorkColumns:
         for option, path in options + [(f"--keep {path}", path) for path in self._asked.keep]:
             if _top(path) not in self._seen | _OPTIONAL:
                 raise UsageError(
-                    f"{option}: {self._where} has no {_top(path)!r} in its first {self._height:,} "
-                    "works. Check the name."
+                    f"{option}: {self._where} has no {_top(path)!r} in its first "
+                    f"{counted(self._height, 'work')}. Check the name."
                 )
 
     def _key(self, key: str, works: Iterable[Any]) -> list[Any]:

@@ -167,7 +167,7 @@ def test_a_name_that_no_work_has_is_refused(wrote: Callable[..., Path]) -> None:
     with pytest.raises(UsageError) as caught:
         read(path, keep=("dio",))
     assert str(caught.value) == (
-        f"--keep dio: {path} has no 'dio' in its first 1 works. Check the name."
+        f"--keep dio: {path} has no 'dio' in its first 1 work. Check the name."
     )
 
 
