@@ -112,7 +112,8 @@ def sample(
     """Draw a stratified probability sample for human audit, a sheet for each coder and a key.
 
     Every work of the segments can be drawn; the key holds each work's probability and weight.
-    Coders answer yes, no or unsure; scorer evaluate reads the sheets with the key beside them.
+    Coders answer yes, no or unsure (oui, non, incertain).
+    scorer evaluate reads the sheets with the key beside them.
     """
     columns = pairs(mapping or [], "--map")
     levels = {name: _number(name, word) for name, word in pairs(numbers or [], "--works").items()}

@@ -32,6 +32,7 @@ NOTE: Final = "note"
 CODER: Final = "coder"
 _DESIGN: Final = ("stratum", "pi", "weight", "classification")
 """What a sheet shows of the key, besides scores, unless it is blind."""
+_ERROR: Final = f"Answer {', '.join(ANSWERS[:-1])} or {ANSWERS[-1]} (or oui, non, incertain)."
 
 
 def audit_paths(output: Path, coders: int) -> tuple[list[Path], Path]:
@@ -108,7 +109,9 @@ def _content(sheet: pl.DataFrame, sample: Sample, ending: str) -> bytes:
                         "validate": "list",
                         "source": list(ANSWERS),
                         "error_title": name,
-                        "error_message": f"Answer {', '.join(ANSWERS[:-1])} or {ANSWERS[-1]}.",
+                        "error_message": _ERROR,
+                        # oui and non count as well: whoever types them is asked, not stopped
+                        "error_type": "warning",
                     },
                 )
 
@@ -125,6 +128,7 @@ def _questions(sample: Sample) -> list[tuple[str, str | int]]:
             for name in sample.asked
         ),
         ("unsure", "What is known of the work does not let you tell."),
+        ("oui, non, incertain", "count as yes, no, unsure / comptent comme yes, no, unsure."),
         ("blank", "Not answered yet: an unfinished sheet is not evaluated."),
         ("note", "Your own words; never read by the program."),
         ("prediction_status", STAMP),

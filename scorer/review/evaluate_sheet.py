@@ -23,13 +23,14 @@ from scorer.frame.readers.delimited import encoding_of
 from scorer.frame.readers.dialect import dialect
 from scorer.review.cells import restored
 from scorer.review.extra import library
-from scorer.review.sheet import ANSWERS, ANSWERS_SHEET, Answer, answer_column
+from scorer.review.sheet import ANSWERS, ANSWERS_SHEET, WORDS, Answer, answer_column
 
 SUFFIXES: Final = (".xlsx", ".csv")
 YES: Final = 1
 NO: Final = 0
 UNSURE: Final = -1
-_CODES: Final[dict[Answer, int]] = {"yes": YES, "no": NO, "unsure": UNSURE}
+_CODE: Final[dict[Answer, int]] = {"yes": YES, "no": NO, "unsure": UNSURE}
+_CODES: Final = {word: _CODE[answer] for answer, words in WORDS.items() for word in words}
 _FIRST_ROW: Final = 2  # the header is row 1
 
 

@@ -16,7 +16,8 @@ header, then a row for each work. Columns go by name, in any order:
 - `coder`: 1, 2, …
 - `prediction_status`: `machine_predicted_unvalidated`, the status of what the sample was drawn by.
 
-An answer counts without regard to case and to spaces around it. `unsure`: the record does not let
+An answer counts without regard to case and to spaces around it; `WORDS` has what else is taken for
+one, French words and what spreadsheet programs make of a tick. `unsure`: the record does not let
 the coder tell, so the work is unknown for that target, as one that a teacher declined to judge. A
 blank is not answered yet: the sheet is unfinished, an error that names the first cell. Any other
 word is an error that names the cell. No work occurs twice and none is added; a row that was taken
@@ -49,6 +50,12 @@ from typing import Final, Literal
 
 Answer = Literal["yes", "no", "unsure"]
 ANSWERS: Final[tuple[Answer, ...]] = ("yes", "no", "unsure")
+WORDS: Final[dict[Answer, tuple[str, ...]]] = {
+    "yes": ("yes", "oui", "1", "true", "vrai"),
+    "no": ("no", "non", "0", "false", "faux"),
+    "unsure": ("unsure", "incertain", "incertaine"),
+}
+"""Every word that counts as an answer; a sheet offers the first of each."""
 ANSWER_PREFIX: Final = "answer_"
 ANSWERS_SHEET: Final = "answers"
 """Name of the worksheet that holds the answers."""

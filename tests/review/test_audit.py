@@ -75,6 +75,8 @@ def test_xlsx_offers_the_answers_as_a_list(small: Sample, tmp_path: Path):
     }
     about = dict(book["about"].iter_rows(values_only=True))
     assert about["answer_sts"].endswith(": yes, no or unsure")
+    assert about["oui, non, incertain"].startswith("count as yes, no, unsure")
+    assert {rule.errorStyle for rule in answers.data_validations.dataValidation} == {"warning"}
     assert about["prediction_status"] == STAMP
 
 

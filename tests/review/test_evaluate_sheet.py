@@ -55,6 +55,38 @@ def test_answers_count_without_regard_to_case_and_spaces(write: Write):
     assert sheet.answers("metaresearch").tolist() == [NO, UNSURE, YES]
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["Oui", "1", "TRUE", "vrai", "YES"], YES),
+        (["non", "0", "False", "FAUX", " no"], NO),
+        (["incertain", "Incertaine", "unsure"], UNSURE),
+    ],
+)
+def test_french_words_numbers_and_truth_values_count_as_answers(
+    write: Write, words: list[str], code: int
+):
+    rows = [["id", "answer_sts"], *([f"W{place}", word] for place, word in enumerate(words))]
+    assert Sheet.read(write(rows)).answers("sts").tolist() == [code] * len(words)
+
+
+def test_cells_that_a_spreadsheet_typed_as_numbers_or_truth_values_are_answers(tmp_path: Path):
+    book = openpyxl.Workbook()
+    book.active.title = "answers"
+    for row in (["id", "answer_sts"], ["W1", 1], ["W2", 0], ["W3", True], ["W4", False]):
+        book.active.append(row)
+    path = tmp_path / "typed.xlsx"
+    book.save(path)
+    assert Sheet.read(path).answers("sts").tolist() == [YES, NO, YES, NO]
+
+
+@pytest.mark.parametrize("word", ["oiu", "nom", "2", "vraie", "y"])
+def test_other_words_still_name_their_cell(write: Write, word: str):
+    path = write(changed(2, 2, word))
+    with pytest.raises(InputError, match=rf"cell C3 \(answer_sts, work W2\) holds '{word}'; exp"):
+        Sheet.read(path).answers("sts")
+
+
 @pytest.mark.parametrize("blank", [None, "  "])
 def test_a_blank_answer_is_named_by_its_cell(write: Write, blank: str | None):
     path = write(changed(3, 3, blank))
@@ -114,12 +146,12 @@ def test_a_sheet_without_ids_is_none(write: Write):
 def test_csv_that_a_spreadsheet_saved_with_semicolons_in_windows_letters_is_read(tmp_path: Path):
     path = tmp_path / "audit.coder1.csv"
     path.write_bytes(
-        "id;title;answer_sts;coder\r\n'=W1;Été;oui;1\r\nW2;Deux;no;1\r\n".encode("cp1252")
+        "id;title;answer_sts;coder\r\n'=W1;Été;peut-être;1\r\nW2;Deux;no;1\r\n".encode("cp1252")
     )
     sheet = Sheet.read(path)
     assert sheet.cells["id"].to_list() == ["=W1", "W2"]
     assert sheet.cells["title"].to_list() == ["Été", "Deux"]
-    with pytest.raises(InputError, match=r"cell C2 \(answer_sts, work =W1\) holds 'oui'"):
+    with pytest.raises(InputError, match=r"cell C2 \(answer_sts, work =W1\) holds 'peut-être'"):
         sheet.answers("sts")
 
 
