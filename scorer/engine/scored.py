@@ -1,5 +1,6 @@
 """Opening a scored file, to read it or decide on it anew: what it is, and its rows in batches."""
 
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scorer.engine.manifest import RunManifest, read_manifest
+from scorer.engine.manifest import RunManifest, manifest_path, read_manifest
 from scorer.engine.rows import row_schema
 from scorer.errors import InputError, RefusedError, UsageError
+from scorer.frame.files import LocalFile
 from scorer.frame.parquet import open_parquet
+from scorer.frame.readers.sniff import sniff
 from scorer.policy.calls import SEGMENT
 from scorer.policy.policy import Policy, Quota, Threshold
 from scorer.status import SCORE_ONLY
@@ -42,8 +45,7 @@ class ScoredFile:
         `InputError` where it is none, `RefusedError` where it holds scores only, `UsageError` where
         it is of two students.
         """
-        file = open_parquet(path)
-        manifest = read_manifest(path)
+        file, manifest = open_scored(path)
         if not score_only and manifest.score_status.startswith(f"{SCORE_ONLY}:"):
             raise _refused(path, manifest.score_status)
         if not stacked and len(manifest.stages) > 1:
@@ -169,6 +171,20 @@ class ScoredFile:
         )
 
 
+def open_scored(path: Path) -> tuple[pq.ParquetFile, RunManifest]:
+    """Open a scored file and the manifest beside it.
+
+    Raises `InputError` where either cannot be read; of a frame, that it has yet to be scored.
+    """
+    there = manifest_path(path).is_file()
+    if not there and path.is_file() and path.stat().st_size and _kind(path) not in ("", "parquet"):
+        raise _not_scored(path)
+    file = open_parquet(path)
+    if not there and "prediction_status" not in file.schema_arrow.names:
+        raise _not_scored(path)
+    return file, read_manifest(path)
+
+
 def columns_that_decide(targets: Targets, policy: Policy) -> list[str]:
     """Return the columns from which a policy's calls follow; direct heads need labels besides."""
     entries = {
@@ -179,6 +195,20 @@ def columns_that_decide(targets: Targets, policy: Policy) -> list[str]:
     columns = [name for name, entry in entries.items() if isinstance(entry, Threshold | Quota)]
     by_id = any(isinstance(entry, Quota) for entry in entries.values()) or policy.direct_heads()
     return [*(["id"] if by_id else []), "segment", *columns]
+
+
+def _kind(path: Path) -> str:
+    """Return the format of a file that may be a frame; empty where it is none."""
+    try:
+        return sniff(LocalFile.at(path)).kind
+    except InputError:
+        return ""
+
+
+def _not_scored(path: Path) -> InputError:
+    return InputError(
+        f"{path}: a frame, not a scored file. Score it first: scorer run {shlex.quote(str(path))}"
+    )
 
 
 def _words(column: pa.ChunkedArray) -> list[str | None]:

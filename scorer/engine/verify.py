@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 
 from scorer.engine.counts import Tally
 from scorer.engine.files import sha256
-from scorer.engine.manifest import RunManifest, read_manifest
+from scorer.engine.manifest import RunManifest
 from scorer.engine.rows import row_schema
+from scorer.engine.scored import open_scored
 from scorer.engine.verify_refined import CHOSEN, wrong_stage
 from scorer.errors import InputError
 from scorer.frame.ids import check_ids
-from scorer.frame.parquet import open_parquet
 from scorer.policy.axes import axis_columns, stored_choices
 from scorer.policy.calls import (
     CANDIDATE,
@@ -56,8 +56,7 @@ class Check:
 
 def verify(path: Path) -> list[Check]:
     """Check a scored file; return what was checked. Raises `InputError` where it cannot be read."""
-    file = open_parquet(path)
-    manifest = read_manifest(path)
+    file, manifest = open_scored(path)
     checks = [*_whole_file(path, file, manifest), *_schema(file, manifest)]
     damaged = any(check.offending for check in checks)
     try:

@@ -189,6 +189,11 @@ def _is_list_of_pairs(kind: pa.DataType) -> bool:
 
 
 def _missing(name: str, schema: pa.Schema, where: str, remedy: str) -> str:
+    if {"prediction_status", "score_status"} <= set(schema.names):
+        return (
+            f"{where}: a scored file, not a frame: it has no column {name!r}.\n"
+            "Name the frame that was scored."
+        )
     lowered = {column.lower(): column for column in schema.names}
     close = next((lowered[like] for like in _LIKE[name] if like in lowered), None)
     if close is None:
