@@ -125,7 +125,7 @@ def _show(queue: "Queue", output: Path | None) -> None:
 
 
 def _table(queue: "Queue") -> Any:  # noqa: ANN401 - rich is loaded when there is something to show
-    from scorer.cli.tables import table
+    from scorer.cli.tables import isolated, table
     from scorer.review.rank_order import CALL, DISAGREEMENT, UNCERTAINTY
 
     works, order = queue.works, queue.order
@@ -143,13 +143,9 @@ def _table(queue: "Queue") -> Any:  # noqa: ANN401 - rich is loaded when there i
         if column.header == "title":  # it takes the room that the others leave
             column.ratio, shown.expand = 1, True
     for row in works.iter_rows(named=True):
-        texts = [row["title"] or "–"] if titled else []
-        numbers = [row[name] for name in (*order.score_columns(), *extra)]
-        shown.add_row(
-            f"{row['rank']:,}",
-            row["id"],
-            *texts,
-            *(row[name] for name in called),
-            *(f"{number:.3f}" for number in numbers),
-        )
+        numbers = [f"{row[name]:.3f}" for name in (*order.score_columns(), *extra)]
+        cells = [*(str(row[name]) for name in called), *numbers]
+        if titled:
+            cells[:1] = isolated(row["title"] or "–", cells[0])
+        shown.add_row(f"{row['rank']:,}", row["id"], *cells)
     return shown

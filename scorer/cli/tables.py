@@ -1,6 +1,7 @@
 """How things look in a terminal: tables, the status line, progress."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -34,6 +35,13 @@ _SECONDS_BETWEEN_LINES: Final = 5.0
 _FILE_WIDTH: Final = 160
 _SLOW: Final = 10  # a second
 _TIGHT: Final = (0, 1, 0, 0)
+# Hebrew, Arabic and their kin, their presentation forms, the mark that stands for such a letter.
+_RIGHT_TO_LEFT: Final = re.compile(
+    "[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_TURNS: Final = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_ISOLATE: Final = "\u2068"
+_END_OF_ISOLATE: Final = "\u2069"
 _MINUTE: Final = 60
 _HOUR: Final = 3_600
 
@@ -62,6 +70,18 @@ def table(
             name, justify="right" if right else "left", overflow="fold" if tight else "ellipsis"
         )
     return made
+
+
+def isolated(text: str, after: str) -> tuple[str, str]:
+    """Return a text of a table and the cell after it, neither turning the other's direction.
+
+    A text with letters from right to left opens an isolate. The next cell closes it, for the end of
+    the text may be cut off; what is isolated there has no width.
+    """
+    text = text.translate(_TURNS)
+    if not _RIGHT_TO_LEFT.search(text):
+        return text, after
+    return f"{_ISOLATE}{text}", f"{_END_OF_ISOLATE}{after}"
 
 
 def share(part: int, whole: int) -> str:

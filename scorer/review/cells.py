@@ -12,6 +12,8 @@ from scorer.frame.text import plain_text
 
 _FORMULA: Final = r"[=+\-@\t\r\n＝＋－＠]"
 _BREAKS: Final = r"[\s\p{Cc}]+"
+# Embeddings, overrides and isolates: left open, they turn the direction of what stands beside.
+_TURNS: Final = r"[\u{202A}-\u{202E}\u{2066}-\u{2069}]"
 
 
 def one_line(texts: pl.Series) -> pl.Series:
@@ -20,8 +22,11 @@ def one_line(texts: pl.Series) -> pl.Series:
 
 
 def folded(texts: pl.Series) -> pl.Series:
-    """Return texts on one line: line ends, control characters and runs of spaces are one space."""
-    return texts.str.replace_all(_BREAKS, " ").str.strip_chars(" ")
+    """Return texts on one line: line ends, control characters and runs of spaces are one space.
+
+    Signs that turn the direction of writing go: the letters have one of their own.
+    """
+    return texts.str.replace_all(_TURNS, "").str.replace_all(_BREAKS, " ").str.strip_chars(" ")
 
 
 def harmless(texts: pl.Expr) -> pl.Expr:

@@ -91,3 +91,53 @@ def test_errors_are_plain_and_have_their_codes(scorer: Scorer, scored: Path, tmp
     code, text = told(scored, "--by", "sts")
     assert code == 3
     assert text.endswith("no manifest, so scored.parquet is not known to be complete.")
+
+
+HEBREW = "ביקורת עמיתים ושחזור ניסויים"
+
+
+@pytest.fixture
+def turned(
+    scorer: Scorer, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Scorer:
+    """Rank three works, scored: a title from right to left, one with open signs, a plain one."""
+    monkeypatch.chdir(tmp_path)
+    titles = [f"{HEBREW} (2020)", "\u202ePeer review\u2067 of trials", "Peer review in journals"]
+    works = pl.DataFrame({"id": ["W1", "W2", "W3"], "title": titles})
+    works.write_parquet("turned.parquet")
+    assert scorer("run", "turned.parquet", "--model", tiny_bundle, "-o", "t.parquet").code == 0
+    return lambda *words: scorer(
+        *("rank", "t.parquet", "--by", "metaresearch", "--frame", "turned.parquet", *words)
+    )
+
+
+@pytest.mark.parametrize("columns", [200, 60])
+def test_a_title_from_right_to_left_turns_no_other_cell(
+    turned: Scorer, monkeypatch: pytest.MonkeyPatch, columns: int
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("scorer.cli.tables._FILE_WIDTH", columns)
+    lines = {work: line for line in turned().out.splitlines() for work in line.split()[1:2]}
+    before, _, rest = lines["W1"].partition("\u2068")
+    title, _, after = rest.partition("\u2069")
+    assert before.split()[1:] == ["W1"]
+    assert ("…" in title) == (columns == 60), (
+        "the end is cut off, and the isolate ends all the same"
+    )
+    assert title.strip().startswith(HEBREW[:10])
+    assert after.split()[0] in ("consensus", "candidate", "none")
+    assert "\u202e" not in lines["W2"]
+    assert "\u2067" not in lines["W2"]
+    assert "\u2068" not in lines["W2"] + lines["W3"]
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl", "ris"])
+def test_exports_hold_letters_and_no_sign_that_turns_them(turned: Scorer, format_: str):
+    assert turned("-o", f"queue.{format_}").code == 0
+    text = Path(f"queue.{format_}").read_text(encoding="utf-8")
+    assert HEBREW in text
+    assert "Peer review of trials" in text
+    assert not {*text} & {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+    told = turned("--json", "-q").out
+    assert HEBREW in told
+    assert "\u2068" not in told

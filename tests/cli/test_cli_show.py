@@ -173,4 +173,4 @@ def test_a_file_that_is_no_scored_file_is_told(show: Run, tiny_frame: Path, tmp_
     shutil.copy(tiny_frame, tmp_path / "frame.parquet")
     ended = show("--scores", tmp_path / "frame.parquet")
     assert ended.code == 3
-    assert "no manifest" in ended.err
+    assert "a frame, not a scored file" in ended.err

@@ -44,6 +44,11 @@ def test_a_text_for_people_is_plain_and_on_one_line():
     assert folded(pl.Series(["<b>\x0b\x1c\x85x"])).to_list() == ["<b> x"]
 
 
+def test_signs_that_turn_the_direction_go_and_letters_stay():
+    texts = pl.Series(["\u202eA\u202c \u2067\u05d0\u2069 B", "\u2068\u05d0\u05d1", "\u202e=1+1"])
+    assert one_line(texts).to_list() == ["A \u05d0 B", "\u05d0\u05d1", "=1+1"]
+
+
 def test_rows_with_texts_of_their_own_are_the_same_rows():
     rows = pl.DataFrame({"id": ["W1", None], "call": pl.Series(["none", None], dtype=CALL)})
     assert own_texts(rows.tail(1)).equals(rows.tail(1))

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from scorer.counted import counted
 from scorer.errors import InputError, OutputError, UsageError
 from scorer.labels.sample import Labels, read_label_table
 from scorer.train.distil import train
@@ -89,8 +90,9 @@ def test_too_few_venues_are_told(labels: Labels, venues: int) -> None:
     with pytest.raises(InputError) as refused:
         search(replace(labels, works=works), RECIPE, ASKED)
     assert str(refused.value) == (
-        f"200 works in {venues} venues are too few for --search, which parts them into 2 folds, "
-        "and the rest of each into 3.\nLabel works of more venues, or train without --search."
+        f"200 works in {counted(venues, 'venue')} are too few for --search, which parts them into "
+        "2 folds, and the rest of each into 3.\nLabel works of more venues, or train without "
+        "--search."
     )
 
 
