@@ -8,6 +8,8 @@ The public Python API; each name is loaded when it is first used.
     rows = scorer.score_batch(frame, student, policy)      # Polars in, Polars out
     scorer.run(scorer.RunRequest(frame=Path("frame.parquet")))  # files in, files out
     scorer.call(scorer.CallRequest(scores=Path("frame.scored.parquet"), policy=Path("p.json")))
+    scorer.rank(scorer.RankRequest(Path("frame.scored.parquet"), by="metaresearch")).works
+    scorer.sample(scorer.SampleRequest(Path("frame.scored.parquet"), works=400)).key
 """
 
 from importlib import import_module
@@ -22,30 +24,45 @@ if TYPE_CHECKING:
     from scorer.engine.request import RunRequest
     from scorer.engine.run import run
     from scorer.engine.verify import verify
+    from scorer.review.evaluate import EvaluateRequest, evaluate
+    from scorer.review.rank import RankRequest, rank
+    from scorer.review.sample import SampleRequest, sample
     from scorer.student.bundle import load_student
     from scorer.student.folder import find_bundle
 
 _HOME = {
     "CallRequest": "scorer.engine.call",
+    "EvaluateRequest": "scorer.review.evaluate",
+    "RankRequest": "scorer.review.rank",
     "RunRequest": "scorer.engine.request",
+    "SampleRequest": "scorer.review.sample",
     "call": "scorer.engine.call",
     "default_policy": "scorer.engine.job",
+    "evaluate": "scorer.review.evaluate",
     "find_bundle": "scorer.student.folder",
     "load_student": "scorer.student.bundle",
+    "rank": "scorer.review.rank",
     "run": "scorer.engine.run",
+    "sample": "scorer.review.sample",
     "score_batch": "scorer.engine.batch",
     "verify": "scorer.engine.verify",
 }
 
 __all__ = [
     "CallRequest",
+    "EvaluateRequest",
+    "RankRequest",
     "RunRequest",
+    "SampleRequest",
     "__version__",
     "call",
     "default_policy",
+    "evaluate",
     "find_bundle",
     "load_student",
+    "rank",
     "run",
+    "sample",
     "score_batch",
     "verify",
 ]

@@ -260,9 +260,14 @@ def share(word: str | None, option: str) -> float | None:
         return None
     number = word.strip().removesuffix("%")
     try:
-        return float(number) / (100 if number != word.strip() else 1)
+        part = float(number) / (100 if number != word.strip() else 1)
     except ValueError:
         raise UsageError(f"{option} {word}: expected a share, for instance 5% or 0.05.") from None
+    if not 0 < part <= 1:  # what is not a number is neither
+        raise UsageError(
+            f"{option} {word}: expected over 0 and up to 100 %, for instance 5% or 0.05."
+        )
+    return part
 
 
 def size(word: str | None, option: str) -> int | None:

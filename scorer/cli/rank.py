@@ -114,7 +114,7 @@ def _as_json(queue: "Queue") -> str:
 def _show(queue: "Queue", output: Path | None) -> None:
     from scorer.cli.tables import console, status_line
 
-    if output is None:
+    if output is None and queue.works.height:
         console().print(_table(queue))
     of_all = f"{queue.works.height:,} of {counted(queue.eligible, 'work')}"
     what = f"{of_all}, by {queue.order.described()}."

@@ -17,6 +17,11 @@ _SHOWN_SHARDS: Final = 3
 
 def show_calls(manifest: RunManifest, output: Path, mode: ModeName) -> None:
     """Print the summary of a file that has just been written."""
+    place = Destination.of(output).url or output
+    if not manifest.counts.rows and not manifest.skipped_shards:
+        source = "frame" if manifest.made_by == "run" else "scored file"
+        typer.echo(f"{place}: no rows, for the {source} holds no work.")
+        return
     typer.echo(_works(manifest))
     _show_refined(manifest)
     if manifest.score_status.startswith(SCORE_ONLY):
@@ -30,8 +35,7 @@ def show_calls(manifest: RunManifest, output: Path, mode: ModeName) -> None:
     # A run that found all its parts finished has scored none anew: no pace to tell.
     pace = f", {manifest.works_a_second:,.0f} works/s" if manifest.works_a_second else ""
     typer.echo(
-        f"{Destination.of(output).url or output} ({manifest.output.size / 1e6:,.1f} MB), "
-        f"{manifest.wall_seconds:,.1f} s{pace}"
+        f"{place} ({manifest.output.size / 1e6:,.1f} MB), {manifest.wall_seconds:,.1f} s{pace}"
     )
     typer.echo(status_line())
 

@@ -10,10 +10,12 @@ from typing import Final
 
 import numpy as np
 
+from scorer.counted import counted
 from scorer.engine.files import sha256, told
 from scorer.engine.progress import Progress
 from scorer.errors import OutputError, UsageError
 from scorer.labels.sample import Labels, read_label_files, read_label_table
+from scorer.policy.fit import ENOUGH_POSITIVES
 from scorer.student.calibration import CALIBRATION_FILE
 from scorer.student.manifest import (
     CARD_FILE,
@@ -30,6 +32,7 @@ from scorer.train.calibrate import calibrate
 from scorer.train.card import write_card
 from scorer.train.crossfit import out_of_fold
 from scorer.train.decided import decide, with_unavailable
+from scorer.train.fit import Recipe
 from scorer.train.folds import venue_folds
 from scorer.train.rounds import write_state
 from scorer.train.search import check_search, search
@@ -66,6 +69,7 @@ def train(
         say(f"{column}: free text, not an axis; left out")
     split = None if turn is None else _split(request, turn, labels)
     check_folds(request, labels if split is None else labels.only(split.learning))
+    _warn_of_few(labels if split is None else labels.only(split.learning), request.recipe, say)
     way = choose_way(request, labels, say, progress if request.search is None else None)
     if turn is None or split is None:
         manifest = _write(request, _learn(request, labels, way, say, progress))
@@ -75,6 +79,16 @@ def train(
         say(f"trials: {table_path(request.output)}")
     say(f"{manifest.version}: {request.output}")
     return manifest
+
+
+def _warn_of_few(labels: Labels, recipe: Recipe, say: Callable[[str], None]) -> None:
+    """Say so where there are fewer works than a fold needs to measure a single target."""
+    works, needed = labels.works.height, ENOUGH_POSITIVES * recipe.folds
+    if works < needed:
+        say(
+            f"Note: {counted(works, 'work')} in {recipe.folds} folds are too few to learn much or "
+            f"to measure it; figures begin at {ENOUGH_POSITIVES} positives. Label {needed} or more."
+        )
 
 
 def _split(request: TrainRequest, turn: Turn, labels: Labels) -> Split:

@@ -105,6 +105,19 @@ def test_a_folder_without_an_encoder_is_told(
     )
 
 
+def test_a_file_of_the_folder_is_not_the_folder(
+    scorer: Run, labels_without_axes: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "model.onnx"
+    model.write_bytes(b"graph")
+    ended = scorer("train", labels_without_axes, "-o", tmp_path / "mine", "--encoder", model)
+    assert ended.code == 4
+    assert ended.err.endswith(
+        f"Error: {model}: a file, expected the folder with model.onnx and tokenizer.json.\n"
+        f"Name the folder: {tmp_path}\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("venues", "options", "told"),
     [

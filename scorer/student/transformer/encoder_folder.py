@@ -77,6 +77,11 @@ class EncoderFolder:
                 f"{path}: is a bundle, whose graph has heads already.\n"
                 "Name the folder of the encoder that it was made from."
             )
+        if path.is_file():
+            raise BundleError(
+                f"{path}: a file, expected the folder with {MODEL_FILE} and {TOKENIZER_FILE}.\n"
+                f"Name the folder: {path.parent}"
+            )
         model, rules = path / MODEL_FILE, path / TOKENIZER_FILE
         for file in (model, rules):
             if not file.is_file():
