@@ -1,6 +1,7 @@
 """The model card: what a bundle is, what it was made of, how good it is, what it must not be."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from scorer.policy.fit import ENOUGH_POSITIVES
@@ -78,7 +79,7 @@ A target with one class in the labels has no fitted head: `none: unavailable`, s
 
 ## Limits
 
-- Where a title says little, so do its scores; without venue, topic, field and type it scores worse.
+- Where a title says little, so do its scores{_fields_beside_texts(settings, trained.lacking)}
 - Scores are no probabilities. Counts of calls are no prevalence.
 - It knows the words, venues and topics of its sample; frames of another time, language or field
   are further from it than these figures tell.
@@ -88,6 +89,21 @@ A target with one class in the labels has no fitted head: `none: unavailable`, s
 
 def _listed(settings: Encoding) -> str:
     return ", ".join(settings.fields())
+
+
+def _fields_beside_texts(settings: Encoding, lacking: Sequence[str]) -> str:
+    """Tell what else than texts and years it learned from, and what it could not learn from."""
+    fields = [name for name in ("venue", "topic", "field", "type") if name in settings.fields()]
+    learned = [name for name in fields if name not in lacking]
+    told = f"; without {_enumerated(learned)} it scores worse." if learned else "."
+    if lacking:
+        told += f"\n- Its labels had no {_enumerated(lacking, 'or')}: it learned nothing from that."
+    return told
+
+
+def _enumerated(names: Sequence[str], word: str = "and") -> str:
+    *more, last = names
+    return f"{', '.join(more)} {word} {last}" if more else last
 
 
 def _figure(mean: float | None) -> str:

@@ -24,6 +24,7 @@ from scorer.student.manifest import (
     POLICY_FILE,
     TOKENIZER_FILE,
     VOCABULARY_FILE,
+    Encoding,
     Manifest,
     TrainingData,
 )
@@ -32,7 +33,7 @@ from scorer.train.calibrate import calibrate
 from scorer.train.card import write_card
 from scorer.train.crossfit import out_of_fold
 from scorer.train.decided import decide, with_unavailable
-from scorer.train.fit import Recipe
+from scorer.train.fit import Recipe, has_abstracts
 from scorer.train.folds import venue_folds
 from scorer.train.rounds import write_state
 from scorer.train.search import check_search, search
@@ -164,8 +165,17 @@ def _learn(
         weighted=labels.weighted,
         calibration=calibrated.calibration,
         recipe=recipe,
+        lacking=_lacking(made.settings, labels),
         trials=trials,
     )
+
+
+def _lacking(settings: Encoding, labels: Labels) -> tuple[str, ...]:
+    works = labels.works
+    known = {name for name in works.columns if not works[name].is_null().all()}
+    if has_abstracts(labels):
+        known.add("abstract")
+    return tuple(name for name in settings.fields() if name not in known)
 
 
 def _read(request: TrainRequest) -> Labels:

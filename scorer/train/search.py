@@ -29,7 +29,7 @@ from scorer.train.search_fit import (
     fit_and_score,
     learn_and_score,
 )
-from scorer.train.search_space import Settings, draw, recipe_with, space, widest
+from scorer.train.search_space import Settings, draw, in_words, recipe_with, space, widest
 from scorer.train.search_stage import INNER_FOLDS, OWN_C, Hunt, make_stages
 from scorer.train.search_table import Trial, table_path, trial_table
 from scorer.train.trained import SOFT_WEIGHT, SearchRequest, TrainRequest
@@ -161,7 +161,8 @@ def check_search(request: TrainRequest) -> None:
 
 def described(chosen: Settings) -> str:
     """Return in words what a recipe has that the usual one has not."""
-    return "; ".join(f"{name} {_told(value)}" for name, value in chosen.items()) or "as usual"
+    told = (f"{in_words(name)} {_told(value)}" for name, value in chosen.items())
+    return "; ".join(told) or "as usual"
 
 
 def _told(value: Any) -> str:  # noqa: ANN401 - a setting's own type
@@ -175,7 +176,7 @@ def _told(value: Any) -> str:  # noqa: ANN401 - a setting's own type
         case list():
             return ", ".join(map(str, value)) or "none"
         case dict():
-            return ", ".join(f"{name} {c:g}" for name, c in value.items())
+            return ", ".join(f"{name.replace('/', ' ')} {c:g}" for name, c in value.items())
     return str(value)
 
 

@@ -21,6 +21,18 @@ _FEATURES: Final = frozenset(field.name for field in fields(FeatureSet))
 _VENUE_SCALE: Final = "venue_scale"
 
 
+_WORDS: Final = {
+    "whole": "fields read as a whole:",
+    "shape": "length of the title",
+    "least_works": "fewest works with an n-gram",
+    "ngrams": "n-grams kept",
+    "regularisation": "C",
+    "regularisation_of": "C of its own:",
+    "soft_weight": "weight of the unlabelled works",
+    _VENUE_SCALE: "what venues count",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """One choice: its name and its values, the usual one first."""
@@ -73,6 +85,11 @@ def _dimensions(recipe: Recipe) -> tuple[Dimension, ...]:
         Dimension("regularisation", _first(recipe.regularisation, 0.05, 0.1, 0.2, 0.4)),
         *([Dimension("soft_weight", _first(soft, 0.5, 1.0, 2.0))] if soft is not None else []),
     )
+
+
+def in_words(name: str) -> str:
+    """Return what a reader of the card calls a choice: of itself, words with spaces."""
+    return _WORDS.get(name, name.replace("_", " "))
 
 
 def usual_settings(dimensions: Collection[Dimension]) -> dict[str, Any]:

@@ -129,6 +129,8 @@ class Trained:
     """Whether the labels came with design weights."""
     recipe: Recipe
     """What it was fitted by: as asked for, or as a search chose it."""
+    lacking: tuple[str, ...] = ()
+    """Frame columns that its encoder reads and the labels had nothing in."""
     trials: pl.DataFrame | None = None
     """Every trial of the search, where there was one."""
     maturity: Maturity = ONE_ROUND

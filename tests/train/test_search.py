@@ -291,6 +291,20 @@ def test_the_card_says_where_folds_chose_different_recipes(
     assert ("whose scores are not on one scale" in said) is told
 
 
+def test_the_card_calls_choices_by_names_that_people_read(found: Searched) -> None:
+    chosen = {
+        "least_works": 3,
+        "title_bigrams": False,
+        "whole": ["topic", "lang"],
+        "regularisation_of": {"codex/sts": 0.05, "gemma/sts": 0.4},
+    }
+    record = found.record.model_copy(update={"chosen": chosen})
+    assert (
+        "| this bundle | fewest works with an n-gram 3; title bigrams no; fields read as a whole: "
+        "topic, lang; C of its own: codex sts 0.05, gemma sts 0.4 |"
+    ) in card._search(record, RECIPE)
+
+
 def test_a_cut_search_is_told_in_manifest_and_card(
     request_of: Callable[..., TrainRequest], tmp_path: Path
 ) -> None:
