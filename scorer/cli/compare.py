@@ -79,7 +79,7 @@ def compare(
         sources = [*request.labels.paths, *(Path(name) for name in (a, b) if Path(name).is_file())]
         place = free_place(csv, sources, overwrite=overwrite, option="--csv")
     try:
-        with shown_progress("comparing", quiet=quiet, unit="steps") as progress:
+        with shown_progress("comparing", quiet=quiet, unit="replicates of a figure") as progress:
             found = compare_both(request, progress)
     except KeyboardInterrupt:
         typer.echo("Interrupted; nothing was written.", err=True)

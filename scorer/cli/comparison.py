@@ -113,9 +113,20 @@ def _closing(found: "Comparison") -> Iterator[str]:
     """Yield what a reader must know of the figures."""
     from scorer.policy.fit import ENOUGH_POSITIVES
     from scorer.review.bootstrap_interval import DIFFERENCE_METHOD
+    from scorer.review.compare_results import OUT_OF_FOLD
 
     for letter, side in (("A", found.a), ("B", found.b)):
         yield f"{letter}: {side.name}, {side.kind} of {side.model_version}."
+    unsure = [
+        letter
+        for letter, side in (("A", found.a), ("B", found.b))
+        if not side.learned_from_labels and side.kind != OUT_OF_FOLD
+    ]
+    if unsure:
+        yield (
+            f"{' and '.join(unsure)} did not learn from this very file of labels, by its hash. If "
+            "these works were in another file that it learned from, its figures flatter it."
+        )
     yield (
         f"Compared on {found.compared:,} of {found.labelled:,} labelled works, those that both "
         "have a score of, with the labels of each head's own teacher: machine labels, not the "

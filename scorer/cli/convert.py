@@ -138,8 +138,12 @@ def convert(
 
 def _show(report: "ConvertReport", *, dropped: bool) -> None:
     """Print what was read, left out and written."""
-    from scorer.cli.tables import console, share, table
+    from scorer.cli.tables import console, no_works, share, table
+    from scorer.frame.frame import unreadable_years
 
+    if not report.read:
+        typer.echo(no_works(report.frame, report.bad_records, report.limit, report.output))
+        return
     shown = table("works", "", "share", numbers_from=1)
     shown.add_row("read", f"{report.read:,}", "")
     for reason, works in report.dropped.items():
@@ -151,6 +155,8 @@ def _show(report: "ConvertReport", *, dropped: bool) -> None:
     console().print(shown)
     if report.bad_records:
         typer.echo(f"Records that could not be read: {report.bad_records:,}.")
+    if report.unreadable_years:
+        typer.echo(f"Years: {unreadable_years(report.unreadable_years)}")
     gone = report.deleted + (report.merged_away or 0)
     if gone and not dropped:
         merged = "" if report.merged_away is None else f", merged away: {report.merged_away:,}"

@@ -6,7 +6,7 @@ from typing import Final
 import typer
 
 from scorer.cli.options import ModeName
-from scorer.cli.tables import console, share, status_line, table
+from scorer.cli.tables import console, no_works, share, status_line, table
 from scorer.counted import counted
 from scorer.engine.manifest import RunManifest
 from scorer.engine.remote import Destination
@@ -17,10 +17,10 @@ _SHOWN_SHARDS: Final = 3
 
 def show_calls(manifest: RunManifest, output: Path, mode: ModeName) -> None:
     """Print the summary of a file that has just been written."""
-    place = Destination.of(output).url or output
     if not manifest.counts.rows and not manifest.skipped_shards:
-        source = "frame" if manifest.made_by == "run" else "scored file"
-        typer.echo(f"{place}: no rows, for the {source} holds no work.")
+        files = manifest.sources
+        where = files[0].name if len(files) == 1 else f"{len(files):,} files"
+        typer.echo(no_works(where, manifest.skipped_records, manifest.limit, _place(output)))
         return
     typer.echo(_works(manifest))
     _show_refined(manifest)
@@ -35,9 +35,14 @@ def show_calls(manifest: RunManifest, output: Path, mode: ModeName) -> None:
     # A run that found all its parts finished has scored none anew: no pace to tell.
     pace = f", {manifest.works_a_second:,.0f} works/s" if manifest.works_a_second else ""
     typer.echo(
-        f"{place} ({manifest.output.size / 1e6:,.1f} MB), {manifest.wall_seconds:,.1f} s{pace}"
+        f"{_place(output)} ({manifest.output.size / 1e6:,.1f} MB), "
+        f"{manifest.wall_seconds:,.1f} s{pace}"
     )
     typer.echo(status_line())
+
+
+def _place(output: Path) -> str:
+    return str(Destination.of(output).url or output)
 
 
 def _works(manifest: RunManifest) -> str:
@@ -45,8 +50,8 @@ def _works(manifest: RunManifest) -> str:
     verb = "scored" if manifest.made_by == "run" else "called anew, scored"
     excluded = f"; {segments['excluded']:,} excluded from calls" if segments["excluded"] else ""
     return (
-        f"{counted(rows, 'work')} {verb} by {manifest.model_version}; {segments['covered']:,} "
-        f"with a usable title ({share(segments['covered'], rows)}){excluded}."
+        f"{counted(rows, 'work')} {verb} by {manifest.model_version}; {segments['covered']:,} with "
+        f"a usable title ({share(segments['covered'], rows)}){excluded}."
     )
 
 

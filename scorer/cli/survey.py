@@ -5,9 +5,16 @@ from typing import Final
 
 import typer
 
-from scorer.cli.tables import console, duration, share, table
+from scorer.cli.tables import (
+    console,
+    duration,
+    no_works,
+    share,
+    table,
+)
 from scorer.counted import counted
 from scorer.engine.survey import Survey
+from scorer.frame.frame import unreadable_years
 
 _LANGUAGES: Final = 8
 _DECADES: Final = 12
@@ -22,11 +29,16 @@ def show(found: Survey) -> None:
     typer.echo(f"{found.frame}: {found.format}{packed}, {files}, {found.size / 1e6:,.1f} MB")
     for note in found.notes:
         typer.echo(f"Note: {note}.")
-    typer.echo(f"{counted(found.rows, 'work')}.")
+    if found.rows:
+        typer.echo(f"{counted(found.rows, 'work')}.")
+    else:
+        typer.echo(no_works(found.frame, found.bad_records, found.limit))
     if found.bad_records:
         typer.echo(f"Records that cannot be read: {found.bad_records:,}")
         for example in found.bad_examples:
             typer.echo(f"  {example}")
+    if not found.rows:
+        return
     _show_columns(found)
     _show_languages(found)
     _show_years(found)
@@ -58,11 +70,15 @@ def _show_languages(found: Survey) -> None:
 
 
 def _show_years(found: Survey) -> None:
+    unreadable = f" {unreadable_years(found.unreadable_years)}" if found.unreadable_years else ""
     if not found.years:
+        if unreadable:
+            typer.echo(f"Years: none.{unreadable}")
         return
     missing = found.rows - sum(found.years.values())
     typer.echo(
-        f"Years: {min(found.years)} to {max(found.years)}; missing: {share(missing, found.rows)}."
+        f"Years: {min(found.years)} to {max(found.years)}; missing: "
+        f"{share(missing, found.rows)}.{unreadable}"
     )
     decades: Counter[int] = Counter()
     for year, works in found.years.items():
@@ -119,6 +135,6 @@ def _time(found: Survey) -> str:
     pace = found.pace
     processors = f"{pace.processors} processors" if pace.processors > 1 else "1 processor"
     return (
-        f"Time to score: {duration(pace.seconds)} for {found.rows:,} works at "
+        f"Time to score: {duration(pace.seconds)} for {counted(found.rows, 'work')} at "
         f"{pace.works_a_second:,.0f} works/s on {processors}\n({pace.model}, measured just now)."
     )

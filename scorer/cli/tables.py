@@ -24,6 +24,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
+from scorer.counted import counted
 from scorer.status import STAMP
 
 if TYPE_CHECKING:
@@ -91,6 +92,19 @@ def share(part: int, whole: int) -> str:
     return "over 99.9 %" if part < whole < 1.0005 * part else f"{100 * part / whole:.3g} %"
 
 
+def no_works(where: str, skipped: int, limit: int | None, output: str | None = None) -> str:
+    """Tell in one line that there was no work, why, and what to do.
+
+    `skipped`: records that could not be read; `limit`: how many works were asked for at most;
+    `output`: what was written all the same.
+    """
+    made = f"; {output} has no rows" if output is not None else ""
+    if limit == 0:
+        return f"No works: --limit 0 asks for none of {where}{made}."
+    said = f" ({counted(skipped, 'record')} could not be read)" if skipped else ""
+    return f"No works in {where}{said}{made}. Check that it is the one you mean."
+
+
 def duration(seconds: float) -> str:
     """Return a time that was reckoned, in words."""
     if seconds < 1:
@@ -122,13 +136,16 @@ class Lines:
 
     def __init__(self, unit: str = "works") -> None:
         """Start the clock; `unit`: what is counted."""
-        self._unit = unit
+        self._usual = self._unit = unit
         self._doing = ""
         self._total = self._done = self._start_done = 0
         self._started = self._said = time.monotonic()
 
-    def start(self, total: int, done: int, doing: str | None = None) -> None:
+    def start(
+        self, total: int, done: int, doing: str | None = None, unit: str | None = None
+    ) -> None:
         """Remember how much there is to do."""
+        self._unit = unit or self._usual
         self._doing = f"{doing}: " if doing else ""
         self._total, self._done, self._start_done = total, done, done
         self._started = self._said = time.monotonic()
@@ -165,7 +182,8 @@ class _Pace(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """Show works a second, or what else is counted."""
-        return Text(f"{_a_second(task.speed or 0)} {self._unit}/s")
+        unit = task.fields.get("unit") or self._unit
+        return Text(f"{_a_second(task.speed or 0)} {unit}/s")
 
 
 class _Rich:
@@ -176,10 +194,14 @@ class _Rich:
         self._doing = doing
         self._task = bar.add_task("checking", total=None)
 
-    def start(self, total: int, done: int, doing: str | None = None) -> None:
+    def start(
+        self, total: int, done: int, doing: str | None = None, unit: str | None = None
+    ) -> None:
         """Turn the spinner into a bar; what was done earlier does not count as pace."""
         self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(doing or self._doing, total=total, completed=done)
+        self._task = self._bar.add_task(
+            doing or self._doing, total=total, completed=done, unit=unit
+        )
 
     def read(self, works: int) -> None:
         """Say how far reading is."""

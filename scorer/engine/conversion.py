@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from scorer.counted import counted
 from scorer.engine.files import told
 from scorer.engine.framefile import FrameFile
 from scorer.engine.local import usable_threads
@@ -120,8 +121,19 @@ class Conversion:
         bad = BadRecords(request.on_bad_record, folder / SKIPPED_FILE)
         with told(request.output_path()):
             return replace(self.source, keep=keep).spool(
-                folder, bad, progress.read, request.limit, processes=usable_threads()
+                folder,
+                bad,
+                progress.read,
+                request.limit,
+                # Here a bad index is a bad record; later it would end the command.
+                deinverted=request.deinvert and not self._names_indexes,
+                processes=usable_threads(),
             )
+
+    @property
+    def _names_indexes(self) -> bool:
+        """Whether the expression speaks of inverted indexes as the input has them."""
+        return self.where is not None and _INVERTED in self.where.columns
 
     def check(self, frame: Frame) -> None:
         """Raise `UsageError` where the expression does not fit the columns that there are."""
@@ -207,7 +219,9 @@ class Conversion:
             return
         with told(aside):
             (folder / SKIPPED_FILE).replace(aside)
-        progress.note(f"{frame.skipped:,} records could not be read; they are in {aside.name}.")
+        progress.note(
+            f"{counted(frame.skipped, 'record')} could not be read, kept aside in {aside.name}."
+        )
 
     def _batches(self, frame: Frame) -> Iterator[Batch]:
         """Yield the works; of a frame without any, an empty batch, for its columns."""

@@ -12,8 +12,7 @@ from scorer.engine.files import told
 from scorer.engine.framefile import FrameFile
 from scorer.engine.progress import Progress, Silence
 from scorer.engine.remote import Destination
-from scorer.errors import InputError
-from scorer.frame.frame import Frame, changed
+from scorer.frame.frame import Frame, changed, changed_while_read
 from scorer.frame.readers.sniff import LABELS
 
 __all__ = ["ConvertReport", "ConvertRequest", "convert"]
@@ -43,6 +42,10 @@ class ConvertReport:
     """Contract column -> where it was found."""
     kept: tuple[str, ...]
     notes: tuple[str, ...]
+    limit: int | None
+    """How many works were asked for at most."""
+    unreadable_years: int
+    """Works whose year says something that is no whole number: missing; not counted in Parquet."""
     seconds: float = 0.0
 
 
@@ -67,6 +70,8 @@ def _made(request: ConvertRequest, progress: Progress) -> ConvertReport:
         progress.note(job.source.note)
     with _folder_beside(output) as folder:
         frame = job.read(folder, progress)
+        for note in frame.notes:
+            progress.note(note)
         job.check(frame)
         selection = job.selection(frame)
         columns = job.columns(frame)
@@ -89,7 +94,9 @@ def _made(request: ConvertRequest, progress: Progress) -> ConvertReport:
         bad_records=frame.skipped,
         columns=dict(frame.columns),
         kept=job.kept(columns),
-        notes=(job.source.note,) if job.source.note else (),
+        notes=tuple(filter(None, (job.source.note, *frame.notes))),
+        limit=request.limit,
+        unreadable_years=frame.unreadable_years,
     )
 
 
@@ -104,7 +111,4 @@ def _folder_beside(output: Path) -> Iterator[Path]:
 
 def _check_unchanged(frame: Frame) -> None:
     if (other := changed(frame.files)) is not None:
-        raise InputError(
-            f"{other.name}: changed while it was read; no output was written.\n"
-            "Give the command again when the file is finished."
-        )
+        raise changed_while_read(other)

@@ -25,8 +25,7 @@ from scorer.engine.request import RunRequest
 from scorer.engine.rows import in_one_piece, in_schema, row_schema, to_table
 from scorer.engine.shards import Piece, Shard, gathered, pieces
 from scorer.errors import InputError, UsageError
-from scorer.frame.files import FrameFile
-from scorer.frame.frame import Frame, changed
+from scorer.frame.frame import Frame, changed, changed_while_read
 from scorer.frame.parquet import Batch
 from scorer.frame.remote import is_remote
 from scorer.frame.source import FrameSource
@@ -363,14 +362,6 @@ def least_for_loops(student: Student) -> int:
 
 def _reads_abstracts(student: Student) -> bool:
     return "abstract" in student.manifest.encoder.fields()
-
-
-def changed_while_read(file: FrameFile) -> InputError:
-    """Return the error for a file that is no longer what it was when the run began."""
-    return InputError(
-        f"{file.name}: changed while it was read; no output was written.\n"
-        "Give the command again when the file is finished."
-    )
 
 
 def default_policy(student: Student) -> Policy:

@@ -15,7 +15,8 @@ from scorer.policy.policy import Policy
 from scorer.status import LIMITATIONS, STAMP
 from scorer.targets import Strict, Targets
 
-_SOFTWARE: Final = ("polars", "pyarrow", "onnxruntime", "numpy")
+# ftfy mends mojibake, so scores depend on it where there is some.
+_SOFTWARE: Final = ("polars", "pyarrow", "onnxruntime", "numpy", "ftfy")
 
 
 class Source(Strict):

@@ -12,10 +12,13 @@ LONG_SILENCE: Final = 2.0
 class Progress(Protocol):
     """Receives the progress of a run."""
 
-    def start(self, total: int, done: int, doing: str | None = None) -> None:
+    def start(
+        self, total: int, done: int, doing: str | None = None, unit: str | None = None
+    ) -> None:
         """Work begins: `total` works, of which `done` were scored by an earlier run.
 
-        `doing`: what is done with them, where that is not what the command is about.
+        `doing`: what is done with them, where that is not what the command is about; `unit`: what
+        is counted, where that is not what the command counts.
         """
 
     def read(self, works: int) -> None:
@@ -31,7 +34,9 @@ class Progress(Protocol):
 class Silence:
     """Tells nobody."""
 
-    def start(self, total: int, done: int, doing: str | None = None) -> None:
+    def start(
+        self, total: int, done: int, doing: str | None = None, unit: str | None = None
+    ) -> None:
         """Say nothing."""
 
     def read(self, works: int) -> None:

@@ -7,17 +7,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
+from scorer.counted import counted
 from scorer.engine.checkpoint import Checkpoint
 from scorer.engine.counts import Tally
 from scorer.engine.executor import Executor, executor
 from scorer.engine.files import file_hash, told, write_atomically
 from scorer.engine.interrupt import deferred
-from scorer.engine.job import Job, changed_while_read
+from scorer.engine.job import Job
 from scorer.engine.local import usable_threads
 from scorer.engine.manifest import (
     RunManifest,
@@ -37,7 +37,8 @@ from scorer.engine.remote import Destination
 from scorer.engine.request import RunRequest
 from scorer.engine.rowgroups import row_group
 from scorer.errors import OutputError
-from scorer.frame.frame import changed
+from scorer.frame.files import short_names
+from scorer.frame.frame import changed, changed_while_read, unreadable_years
 from scorer.frame.readers.base import BadRecords
 from scorer.frame.source import SPOOL_NOTES
 from scorer.status import score_status
@@ -278,10 +279,13 @@ def _readable(job: Job, parts: Checkpoint, progress: Progress) -> Job:
         aside = aside.with_name(f"{aside.name}.{SKIPPED_FILE}")
         if skipped.exists():
             skipped.replace(aside)
-        many = "1 record" if frame.skipped == 1 else f"{frame.skipped:,} records"
-        progress.note(f"{many} could not be read, kept aside in {aside.name}.")
+        progress.note(
+            f"{counted(frame.skipped, 'record')} could not be read, kept aside in {aside.name}."
+        )
     for note in frame.notes:
         progress.note(note)
+    if frame.unreadable_years:
+        progress.note(unreadable_years(frame.unreadable_years))
     with told_if_long(progress, _OPENING):
         return job.reading(frame)
 
@@ -301,8 +305,14 @@ def _sources(job: Job, hashes: "Future[list[str]]") -> tuple[Source, ...]:
     """Describe the frame's files; raise `InputError` where one is no longer what was read."""
     files = job.frame.files
     found = tuple(
-        Source(name=Path(file.name).name, size=file.size, rows=rows, sha256=digest)
-        for file, rows, digest in zip(files, job.frame.file_rows(), hashes.result(), strict=True)
+        Source(name=name, size=file.size, rows=rows, sha256=digest)
+        for name, file, rows, digest in zip(
+            short_names([file.name for file in files]),
+            files,
+            job.frame.file_rows(),
+            hashes.result(),
+            strict=True,
+        )
     )
     if (other := changed(files)) is not None:
         raise changed_while_read(other)

@@ -16,7 +16,7 @@ from scorer.engine.run import SKIPPED_FILE
 from scorer.engine.tally import Tally
 from scorer.errors import InputError, UsageError
 from scorer.frame.contract import NATIVE_NAMES
-from scorer.frame.frame import Frame
+from scorer.frame.frame import Frame, changed
 from scorer.frame.readers.base import BadRecords
 from scorer.frame.readers.sniff import LABELS, sniff
 from scorer.frame.readers.streams import COMPRESSIONS
@@ -77,6 +77,8 @@ class Survey:
     size: int
     """Of all files, in bytes."""
     notes: tuple[str, ...]
+    limit: int | None
+    """How many works were asked for at most."""
     rows: int
     bad_records: int
     bad_examples: tuple[str, ...]
@@ -91,6 +93,8 @@ class Survey:
     """The commonest first."""
     years: Mapping[int, int]
     """Ascending."""
+    unreadable_years: int
+    """Works whose year says something that is no whole number; not counted in Parquet."""
     with_abstract: int
     usable_titles: int
     """Titles of more than ten characters, once cleaned: those works can be called."""
@@ -116,13 +120,15 @@ def survey(request: SurveyRequest, progress: Progress | None = None) -> Survey:
         rows = frame.rows if request.limit is None else min(frame.rows, request.limit)
         progress.start(rows, 0)
         tally, sample = _counted(frame, request, progress)
+        other = _changed(frame)
         found = Survey(
             frame=str(request.frame),
             format=LABELS[source.kind],
             compression=COMPRESSIONS.get(sniff(source.found[0].file).compression or ""),
             files=len(source.found),
             size=sum(one.file.size for one in source.found),
-            notes=(source.note,) if source.note else (),
+            notes=tuple(filter(None, (source.note, *frame.notes, other))),
+            limit=request.limit,
             rows=rows,
             bad_records=frame.skipped,
             bad_examples=_bad_examples(Path(folder) / SKIPPED_FILE),
@@ -131,6 +137,7 @@ def survey(request: SurveyRequest, progress: Progress | None = None) -> Survey:
             student_lacks=_lacks(student, frame),
             languages=dict(tally.languages.most_common()),
             years=dict(sorted(tally.years.items())),
+            unreadable_years=frame.unreadable_years,
             with_abstract=tally.with_abstract,
             usable_titles=tally.usable,
             null_titles=tally.null_titles,
@@ -146,6 +153,12 @@ def survey(request: SurveyRequest, progress: Progress | None = None) -> Survey:
         return replace(found, pace=measured(sample, rows, student))
     except InputError as error:
         return replace(found, pace_note=str(error))
+
+
+def _changed(frame: Frame) -> str | None:
+    if (file := changed(frame.files)) is None:
+        return None
+    return f"{file.name}: changed while it was read; told is what was there"
 
 
 def _readable(
@@ -173,10 +186,10 @@ def _counted(
 
 
 def _ids(frame: Frame, rows: int, limit: int | None) -> Ids:
-    nulls, null_rows = null_ids(lambda: frame.ids(limit))
+    nulls = null_ids(lambda: frame.ids(limit))
     repeated = repeated_ids(lambda: frame.ids(limit), rows)
     shown = dict(repeated.head(_SHOWN).iter_rows())
-    return Ids(nulls, tuple(null_rows), repeated.height, shown)
+    return Ids(nulls.count, tuple(nulls.rows), repeated.height, shown)
 
 
 def _lacks(student: Student, frame: Frame) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """The files that a frame is kept in: what each is called, whether it has changed, how it opens."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO, Protocol
 
 
@@ -55,3 +57,10 @@ class LocalFile:
     def open(self) -> BinaryIO:
         """Open the raw bytes."""
         return self.path.open("rb")
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return the names of files without the folder that all lie in; no two become the same."""
+    paths = [PurePath(name) for name in names]
+    common = os.path.commonpath([path.parent for path in paths])
+    return [path.relative_to(common).as_posix() for path in paths]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from scorer.errors import InputError
 from scorer.frame.contract import text
-from scorer.frame.files import FrameFile
+from scorer.frame.files import FrameFile, short_names
 from scorer.frame.found import FoundFile
 from scorer.frame.parquet import Batch, ParquetFrame
 
@@ -18,6 +18,8 @@ from scorer.frame.parquet import Batch, ParquetFrame
 @dataclass(frozen=True, slots=True)
 class _Part:
     found: FoundFile
+    name: str
+    """What messages call the file: with the folders that tell it from the others."""
     rows: int
 
 
@@ -33,6 +35,8 @@ class Frame:
     """Records that could not be read and were left out."""
     notes: Sequence[str]
     """What the user should know of the files."""
+    unreadable_years: int
+    """Works whose year says something that is no whole number; Parquet's are not counted."""
     _asked: Mapping[str, Any]
     _kept: pa.Schema
     _parts: Sequence[_Part]
@@ -50,16 +54,16 @@ class Frame:
         asked: dict[str, Any] = {"wanted": wanted, "mapping": mapping, "keep": keep}
         parts: list[_Part] = []
         first = None
-        for one in found:
-            frame = ParquetFrame(one.file, constants=one.partition, **asked)
-            parts.append(_Part(one, frame.rows))
+        for one, name in zip(found, short_names([one.file.name for one in found]), strict=True):
+            frame = ParquetFrame(one.file, constants=one.partition, name=name, **asked)
+            parts.append(_Part(one, name, frame.rows))
             if first is None:
                 first = frame
             else:
                 _check_same(first, frame)
         assert first is not None
         files = [one.file for one in found]
-        return cls(files, first.columns, 0, (), asked, first.kept_schema(), parts)
+        return cls(files, first.columns, 0, (), 0, asked, first.kept_schema(), parts)
 
     def narrowed(self, wanted: Sequence[str], *, keep: Sequence[str]) -> "Frame":
         """Open the same files for other columns; raise `UsageError` for a kept one they lack."""
@@ -71,7 +75,13 @@ class Frame:
         """Return the frame as it is, but for the columns that are read: some of those it has."""
         has = self._asked["wanted"]
         less = self.narrowed([name for name in wanted if name in has], keep=keep)
-        return replace(less, files=self.files, skipped=self.skipped, notes=self.notes)
+        return replace(
+            less,
+            files=self.files,
+            skipped=self.skipped,
+            notes=self.notes,
+            unreadable_years=self.unreadable_years,
+        )
 
     def absolute(self) -> Self:
         """Return the frame with paths that hold in any working folder."""
@@ -132,7 +142,17 @@ class Frame:
             before += part.rows
 
     def _frame(self, part: _Part) -> ParquetFrame:
-        return ParquetFrame(part.found.file, constants=part.found.partition, **self._asked)
+        found = part.found
+        return ParquetFrame(found.file, constants=found.partition, name=part.name, **self._asked)
+
+
+def unreadable_years(count: int) -> str:
+    """Tell how many years are no numbers."""
+    return (
+        "1 year is no whole number; it counts as missing."
+        if count == 1
+        else f"{count:,} years are no whole numbers; they count as missing."
+    )
 
 
 def changed(files: Sequence[FrameFile]) -> FrameFile | None:
@@ -146,6 +166,14 @@ def changed(files: Sequence[FrameFile]) -> FrameFile | None:
             if (status.st_size, str(status.st_mtime_ns)) != (file.size, file.stamp):
                 return file
     return None
+
+
+def changed_while_read(file: FrameFile) -> InputError:
+    """Return the error for a file that is no longer what it was when reading began."""
+    return InputError(
+        f"{file.name}: changed while it was read; no output was written.\n"
+        "Give the command again when the file is finished."
+    )
 
 
 def _check_same(first: ParquetFrame, other: ParquetFrame) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from scorer.errors import InputError
 from scorer.frame.contract import NATIVE_NAMES, Columns, conform, resolve, segments
 from scorer.frame.files import FrameFile, LocalFile
+from scorer.frame.remote import is_remote
 
 _MAGIC: Final = b"PAR1"
 _ID_BATCH: Final = 1 << 18
@@ -40,15 +41,17 @@ class ParquetFrame:
         mapping: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
         constants: Mapping[str, str] | None = None,
+        name: str | None = None,
     ) -> None:
         """Open `path`; raise `InputError` where it is no readable Parquet of the contract.
 
         `constants`: columns that the name of the file's folder gives (`year=2010`), where the file
-        itself has none of that name.
+        itself has none of that name. `name`: what messages call it, the same wherever it lies; by
+        default its last name.
         """
         file = LocalFile.at(path) if isinstance(path, Path) and path.is_file() else path
         self.file = file
-        self._name = file.name if isinstance(file, Path) else Path(file.name).name
+        self._name = name or Path(str(file) if isinstance(file, Path) else file.name).name
         self._file = _opened(file)
         self._schema: pa.Schema = self._file.schema_arrow
         self.constants = {
@@ -170,6 +173,8 @@ class ParquetFrame:
 def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a Parquet file; raise `InputError` that says what is wrong with it."""
     if not path.exists():
+        if is_remote(str(path)):
+            raise InputError(f"{path}: an address; a file on a disk is needed here. Copy it first.")
         raise InputError(f"{path}: no such file. Check the path.")
     if path.is_dir():
         raise InputError(f"{path}: a folder, expected one Parquet file.")

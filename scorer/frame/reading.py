@@ -13,7 +13,7 @@ from scorer.errors import InputError
 from scorer.frame.files import FrameFile
 from scorer.frame.readers.base import Asked, BadRecords, OnBad, Piece
 from scorer.frame.readers.registry import READERS
-from scorer.frame.readers.sniff import sniff
+from scorer.frame.readers.sniff import LABELS, sniff
 from scorer.frame.spool import Named, Spool
 
 
@@ -49,6 +49,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """Of the files that were read."""
     skipped: int
     notes: list[str]
+    unreadable_years: int = 0
 
 
 Order = tuple[Task, Sequence[FrameFile]]
@@ -66,12 +67,12 @@ def read(task: Task, files: Sequence[FrameFile], say: Callable[[int], None]) -> 
         return msgspec.json.decode(done.read_bytes(), type=Outcome)
     task.skipped.unlink(missing_ok=True)
     bad = BadRecords(task.on_bad, task.skipped)
-    with Spool(task.target, task.wanted, task.keep, deinverted=task.deinverted) as spool:
+    with Spool(task.target, task.wanted, task.keep, bad, deinverted=task.deinverted) as spool:
         for name, piece in _pieces(task, files, bad):
             say(spool.add(name, piece))
             if task.limit is not None and spool.rows >= task.limit:
                 break
-        outcome = Outcome(spool.rows, spool.close(), bad.count, spool.notes)
+        outcome = Outcome(spool.rows, spool.close(), bad.count, spool.notes, spool.unreadable_years)
     waiting = task.target.with_suffix(".tmp")
     waiting.write_bytes(msgspec.json.encode(outcome))
     waiting.replace(done)
@@ -83,9 +84,14 @@ def _pieces(task: Task, files: Sequence[FrameFile], bad: BadRecords) -> Iterator
     for file in files:
         told = sniff(file)
         if told.kind != task.kind:
-            raise InputError(
-                f"{file.name}: holds {told.kind}, {task.first} holds {task.kind}.\n"
-                "Score files of different formats one by one."
-            )
+            raise mixed_formats(file.name, told.kind, task.first, task.kind)
         for piece in READERS[told.kind](file, told.compression, asked):
             yield file.name, piece
+
+
+def mixed_formats(name: str, kind: str, first: str, first_kind: str) -> InputError:
+    """Return the error for a file of another format than the first of its frame."""
+    return InputError(
+        f"{name}: holds {LABELS[kind]}, {first} holds {LABELS[first_kind]}.\n"
+        "A frame has one format: name the files of each by a pattern, such as 'FOLDER/*.parquet'."
+    )

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
+from scorer.errors import InputError
 from scorer.frame.files import FrameFile, LocalFile
 from scorer.frame.found import FoundFile, find_files
-from scorer.frame.frame import Frame
+from scorer.frame.frame import Frame, changed, changed_while_read
 from scorer.frame.processes import read_aside
 from scorer.frame.readers.base import BadRecords
 from scorer.frame.readers.sniff import sniff
-from scorer.frame.reading import Order, Outcome, Task, read
+from scorer.frame.reading import Order, Outcome, Task, mixed_formats, read
 from scorer.frame.spool import Named, check_same, held
 
 PARQUET: Final = "parquet"
@@ -62,8 +63,12 @@ class FrameSource:
         return [[f.file.name, f.file.size, f.file.stamp, f.partition] for f in self.found]
 
     def open(self) -> Frame:
-        """Open Parquet files."""
-        return Frame.open(self.found, wanted=self.wanted, mapping=self.mapping, keep=self.keep)
+        """Open Parquet files; raise `InputError` for what is none, of another format or damaged."""
+        try:
+            return Frame.open(self.found, wanted=self.wanted, mapping=self.mapping, keep=self.keep)
+        except InputError:
+            self._refuse_mixed_formats()
+            raise
 
     def spool(
         self,
@@ -84,8 +89,14 @@ class FrameSource:
         notes = folder / SPOOL_NOTES
         if not notes.exists():
             orders = list(self._orders(folder, bad, limit, deinverted=deinverted))
-            with closing(self._outcomes(orders, say, limit, processes)) as outcomes:
-                told = _gathered(orders, outcomes, bad, limit, deinverted=deinverted)
+            try:
+                with closing(self._outcomes(orders, say, limit, processes)) as outcomes:
+                    told = _gathered(orders, outcomes, bad, limit, deinverted=deinverted)
+            except InputError as error:
+                # A record that is cut off may be one that is being written.
+                if (other := changed([one.file for one in self.found])) is not None:
+                    raise changed_while_read(other) from error
+                raise
             waiting = notes.with_suffix(".tmp")
             waiting.write_text(json.dumps(told))
             waiting.replace(notes)
@@ -98,7 +109,14 @@ class FrameSource:
             columns=known["columns"],
             skipped=known["skipped"],
             notes=known["notes"],
+            unreadable_years=known["unreadable_years"],
         )
+
+    def _refuse_mixed_formats(self) -> None:
+        first, *others = self.found
+        for other in others:
+            if (kind := sniff(other.file).kind) != self.kind:
+                raise mixed_formats(other.file.name, kind, first.file.name, self.kind)
 
     def _orders(
         self, folder: Path, bad: BadRecords, limit: int | None, *, deinverted: bool
@@ -172,15 +190,22 @@ def _gathered(
     files: list[str] = []
     firsts: list[Named] = []
     notes: list[str] = []
-    rows = 0
+    rows = unreadable = 0
     for (task, _), outcome in zip(orders, outcomes, strict=False):
         files.append(task.target.name)
         firsts.append(outcome.first)
         notes += [note for note in outcome.notes if note not in notes]
         bad.join(outcome.skipped, task.skipped)
         rows += outcome.rows
+        unreadable += outcome.unreadable_years
         if limit is not None and rows >= limit:
             break
     check_same(firsts[0], firsts[1:])
     columns = held(firsts[0][1], deinverted=deinverted)
-    return {"files": files, "columns": columns, "skipped": bad.count, "notes": notes}
+    return {
+        "files": files,
+        "columns": columns,
+        "skipped": bad.count,
+        "notes": notes,
+        "unreadable_years": unreadable,
+    }

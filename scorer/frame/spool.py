@@ -1,19 +1,20 @@
 """Works of another format, written into one Parquet file that can be read from any row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.errors import InputError, UsageError
 from scorer.frame.contract import text
-from scorer.frame.readers.base import Piece
+from scorer.frame.readers.base import BadRecords, Piece
 
 Named = tuple[str, Mapping[str, str]]
 """A file's name, and the contract's columns that were found in it -> where."""
@@ -33,13 +34,20 @@ class Spool:
     """
 
     def __init__(
-        self, target: Path, wanted: Sequence[str], keep: Sequence[str], *, deinverted: bool
+        self,
+        target: Path,
+        wanted: Sequence[str],
+        keep: Sequence[str],
+        bad: BadRecords,
+        *,
+        deinverted: bool,
     ) -> None:
         """Nothing is written before the first piece, which tells the types of kept columns.
 
-        `deinverted`: an inverted index becomes the abstract.
+        `deinverted`: an inverted index becomes the abstract; a work whose index is none is `bad`.
         """
         self._deinverted = deinverted
+        self._bad = bad
         self._target = target
         self._waiting = target.with_suffix(".tmp")
         self._wanted = wanted
@@ -47,6 +55,7 @@ class Spool:
         self._writer: pq.ParquetWriter | None = None
         self._files: dict[str, Mapping[str, str]] = {}
         self.rows = 0
+        self.unreadable_years = 0
         self.notes: list[str] = []
 
     def __enter__(self) -> Self:
@@ -69,13 +78,9 @@ class Spool:
         # A column of a JSON file may show late: the last piece of a file knows them all.
         self._files[name] = piece.columns
         self.notes += [note for note in piece.notes if note not in self.notes]
+        if self._deinverted and _INDEX in piece.works.columns:
+            piece = self._with_abstracts(name, piece)
         works = piece.works
-        if self._deinverted and _INDEX in works.columns:
-            try:
-                abstracts = text(works, "abstract").alias("abstract")
-            except InputError as error:
-                raise InputError(f"{name}: {error}") from error
-            works = works.with_columns(abstracts).drop(_INDEX)
         if self._writer is None:
             schema = self._schema(name, piece)
             self._writer = pq.ParquetWriter(
@@ -85,10 +90,26 @@ class Spool:
                 use_dictionary=[name for name in schema.names if name not in _DISTINCT],
             )
         if works.height:
-            table = _table(name, replace(piece, works=works), self._writer.schema)
+            table = _table(name, piece, self._writer.schema)
             self._writer.write_table(table)
         self.rows += works.height
+        self.unreadable_years += piece.unreadable_years
         return self.rows
+
+    def _with_abstracts(self, name: str, piece: Piece) -> Piece:
+        """Return a piece whose indexes have become texts; works whose index is none are bad."""
+        try:
+            abstracts = text(piece.works, "abstract").alias("abstract")
+        except InputError:
+            sound = np.ones(piece.works.height, bool)
+            for row, error in _without_abstract(piece.works, 0):
+                index = piece.works[_INDEX].cast(pl.String)[row]
+                where, _, reason = str(error).splitlines()[0].partition(": ")
+                self._bad.found(name, where, reason.rstrip("."), index or "")
+                sound[row] = False
+            works, kept = piece.works.filter(sound), piece.kept.filter(sound)
+            return self._with_abstracts(name, replace(piece, works=works, kept=kept))
+        return replace(piece, works=piece.works.with_columns(abstracts).drop(_INDEX))
 
     def close(self) -> Named:
         """Put the finished file in place; return the first of the files that went into it."""
@@ -110,6 +131,19 @@ class Spool:
                     "Leave the option out, or rename the column."
                 )
         return pa.schema(fields)
+
+
+def _without_abstract(works: pl.DataFrame, start: int) -> Iterator[tuple[int, InputError]]:
+    """Yield the rows, counted from `start`, whose inverted index cannot be read, and why."""
+    try:
+        text(works, "abstract")
+    except InputError as error:
+        if works.height == 1:
+            yield start, error
+            return
+        half = works.height // 2
+        yield from _without_abstract(works[:half], start)
+        yield from _without_abstract(works[half:], start + half)
 
 
 def held(found: Mapping[str, str], *, deinverted: bool) -> dict[str, str]:

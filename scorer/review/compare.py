@@ -17,6 +17,7 @@ from scorer.labels.sample import Labels
 from scorer.policy.fit import Floats
 from scorer.review.bootstrap import Design
 from scorer.review.bootstrap_interval import effective, signed
+from scorer.review.compare_common import learned
 from scorer.review.compare_moved import moved
 from scorer.review.compare_pairs import Pair, pairs_of
 from scorer.review.compare_results import Beside, Compared, Comparison, Mean, Ranked
@@ -54,8 +55,10 @@ def compare(request: CompareRequest, progress: Progress | None = None) -> Compar
     """
     progress = progress or Silence()
     labels = request.labels.read()
-    a, b = open_both([request.a, request.b], request.labels, labels, progress)
-    pairs = pairs_of(a, b, labels, request.targets)
+    a, b, common = open_both(
+        [request.a, request.b], request.labels, labels, request.targets, progress
+    )
+    pairs = pairs_of(a, b, labels, common)
     support = Support(0.0, labels.weight)
     why = {pair.name: support.lacking(pair.known, pair.yes) for pair in pairs}
     ranked = [pair for pair in pairs if why[pair.name] is None]
@@ -158,7 +161,7 @@ def _notes(
     if same:
         yield "A and B give every compared work the same scores: nothing differs"
     for one, other in ((a, b), (b, a)):
-        alone = sorted(one.learned() - other.learned())
+        alone = sorted(learned(one.targets) - learned(other.targets))
         if alone:
             names = named([f"{head}/{target}" for head, target in alone])
             yield f"{one.side.name}: scores alone, not compared: {names}"

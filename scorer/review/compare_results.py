@@ -13,6 +13,7 @@ from scorer.status import STAMP
 
 METRICS: Final = ("average_precision", "auroc")
 WEIGHTINGS: Final = ("plain", "weighted")
+OUT_OF_FOLD: Final = "out-of-fold scores"
 
 
 @dataclass(frozen=True, slots=True)

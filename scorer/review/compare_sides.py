@@ -24,9 +24,10 @@ from scorer.engine.manifest import manifest_path
 from scorer.engine.progress import Progress
 from scorer.errors import InputError, UsageError
 from scorer.labels.sample import Labels
-from scorer.review.compare_results import Side
+from scorer.review.compare_common import in_common
+from scorer.review.compare_results import OUT_OF_FOLD, Side
 from scorer.review.scores import Scores
-from scorer.student.bundle import load_student
+from scorer.student.bundle import Student, load_student
 from scorer.student.folder import find_bundle, shipped_bundles
 from scorer.targets import Targets
 
@@ -43,15 +44,6 @@ class Opened:
     examples: Examples
     unknown: tuple[str, ...] = ()
     """Frame columns that the bundle reads and the labels lack."""
-
-    def learned(self) -> set[tuple[str, str]]:
-        """Return (head, target) of all that the student has learned."""
-        return {
-            (head.name, target)
-            for head in self.targets.heads
-            for target in self.targets.binary_names
-            if target not in head.unavailable
-        }
 
     def notes(self, labels: Path) -> list[str]:
         """Return what a reader of the figures must know of this side."""
@@ -75,18 +67,34 @@ class Opened:
 
 
 def open_both(
-    names: Sequence[str], files: LabelFiles, labels: Labels, progress: Progress
-) -> tuple[Opened, Opened]:
-    """Open both sides; raise the `ScorerError` that fits where one is not what it should be."""
+    names: Sequence[str],
+    files: LabelFiles,
+    labels: Labels,
+    asked: Sequence[str],
+    progress: Progress,
+) -> tuple[Opened, Opened, list[tuple[str, str]]]:
+    """Open both sides; return them, and the heads and targets to compare by.
+
+    Raises the `ScorerError` that fits where one is not what it should be, or is not comparable:
+    before a bundle scores, which may take long.
+    """
     paths = [_located(name) for name in names]
     bundles = [path for path in paths if path.is_dir()]
-    a, b = (
-        _bundle(name, path, files, labels, progress)
+    opened = [
+        load_student(path)
         if path.is_dir()
         else _file(name, path, files, labels.works["id"], bundles)
         for name, path in zip(names, paths, strict=True)
+    ]
+    of_a, of_b = (
+        one.targets if isinstance(one, Opened) else one.manifest.targets for one in opened
     )
-    return a, b
+    common = in_common(of_a, of_b, labels, asked)
+    a, b = (
+        one if isinstance(one, Opened) else _scored(name, one, files, labels, progress)
+        for name, one in zip(names, opened, strict=True)
+    )
+    return a, b, common
 
 
 def _located(name: str) -> Path:
@@ -103,18 +111,18 @@ def _located(name: str) -> Path:
     return find_bundle(name)
 
 
-def _bundle(
-    name: str, folder: Path, files: LabelFiles, labels: Labels, progress: Progress
+def _scored(
+    name: str, student: Student, files: LabelFiles, labels: Labels, progress: Progress
 ) -> Opened:
-    student, works = load_student(folder), labels.works
-    targets = student.manifest.targets
-    progress.start(works.height, 0)
+    """Let a bundle score the labelled works."""
+    works, targets = labels.works, student.manifest.targets
+    progress.start(works.height, 0, f"scoring by {name}", unit="works")
     parts = []
     for rows in works.iter_slices(_WORKS_AT_A_TIME):
         parts.append(score_columns(rows, student.score(rows), targets, None))
         progress.advance(rows.height)
     examples = table_examples(pl.concat(parts), works["id"], files.works)
-    known_learned = learned_from(student.version, files, [folder])
+    known_learned = learned_from(student.version, files, [student.folder])
     side = Side(name, "bundle", student.version, len(examples.places), known_learned)
     unknown = [column for column in student.manifest.encoder.fields() if column not in works]
     if "abstract_inverted_index" in works:
@@ -128,7 +136,7 @@ def _file(
     if is_out_of_fold(path):
         unseen = OutOfFold.read(path)
         examples = table_examples(unseen.scores, ids, path)
-        kind, version, targets = "out-of-fold scores", unseen.model_version, unseen.targets
+        kind, version, targets = OUT_OF_FOLD, unseen.model_version, unseen.targets
         known_learned = False  # no head saw the work that it scored
     elif manifest_path(path).is_file():
         scores = Scores.open(path)

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from scorer.cli import tables
 from scorer.review.bootstrap_interval import DIFFERENCE_METHOD
 from scorer.status import STAMP
 
@@ -51,7 +52,38 @@ def test_figures_means_and_works_that_moved_are_shown(
     assert f"B: {unseen}, out-of-fold scores of small@" in told
     assert f"{DIFFERENCE_METHOD}; 3 strata, 100 replicates, seed 0." in told
     assert "learned from these very labels, so its figures flatter it; give the file that" in told
+    assert "did not learn from this very file" not in told
     assert lines[-1].startswith(f"Status of every row: {STAMP}.")
+
+
+def test_what_a_hash_cannot_tell_is_said(
+    scorer: Scorer, tiny_bundle: Path, unseen: Path, tiny_labels: Path, tmp_path: Path
+) -> None:
+    """A copy of the labels with one work less has another hash: the student still knows them."""
+    copy = tmp_path / "copy.parquet"
+    pl.read_parquet(tiny_labels)[1:].write_parquet(copy)
+    words = ("--labels", copy, "--replicates", 100, "--top", 0)
+    ended = scorer("compare", tiny_bundle, unseen, *words)
+    told = " ".join(ended.out.split())
+    assert "flatter it; give the file" not in told
+    assert (
+        "A did not learn from this very file of labels, by its hash. If these works were in "
+        "another file that it learned from, its figures flatter it." in told
+    )
+
+
+def test_progress_says_what_is_counted(
+    scorer: Scorer,
+    tiny_bundle: Path,
+    unseen: Path,
+    tiny_labels: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tables, "_SECONDS_BETWEEN_LINES", 0.0)
+    words = ("--labels", tiny_labels, "--replicates", 100, "--top", 0)
+    lines = scorer("compare", tiny_bundle, unseen, *words).err.splitlines()
+    assert "steps" not in " ".join(lines)
+    assert " replicates of a figure, " in lines[-1]
 
 
 def test_scripts_get_json_and_notes_are_in_it(

@@ -23,12 +23,16 @@ def test_a_frame_without_works_ends_in_one_line(
 ) -> None:
     ended = scorer("run", empty, "--model", tiny_bundle, "-o", "out.parquet")
     assert ended.code == 0
-    assert ended.out == "out.parquet: no rows, for the frame holds no work.\n"
+    assert ended.out == (
+        "No works in empty.parquet; out.parquet has no rows. Check that it is the one you mean.\n"
+    )
     ended = scorer(
         "call", "out.parquet", "--policy", tiny_bundle / "policy.json", "-o", "c.parquet"
     )
     assert ended.code == 0
-    assert ended.out == "c.parquet: no rows, for the scored file holds no work.\n"
+    assert ended.out == (
+        "No works in out.parquet; c.parquet has no rows. Check that it is the one you mean.\n"
+    )
     assert scorer("verify", "out.parquet").code == 0
 
 

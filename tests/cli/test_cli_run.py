@@ -300,7 +300,10 @@ def test_zero_rows_are_fine(scorer: Run, score: Run, tmp_path: Path) -> None:
     )
     ended = score(path)
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.endswith("out.parquet: no rows, for the frame holds no work.\n")
+    assert ended.out == (
+        f"No works in frame.parquet; {tmp_path}/out.parquet has no rows. Check that it is the "
+        "one you mean.\n"
+    )
     assert scorer("verify", tmp_path / "out.parquet").code == 0
 
 

@@ -195,7 +195,9 @@ def test_the_manifest_tells_output_source_and_policy(
     assert manifest.software["scorer"] == scorer.__version__
     assert (manifest.made_by, manifest.frame) == ("run", manifest.sources)
     assert (manifest.direct, manifest.excluded) == ({}, None)
-    assert set(manifest.software) == {"scorer", "polars", "pyarrow", "onnxruntime", "numpy"}
+    assert set(manifest.software) == {
+        *("scorer", "polars", "pyarrow", "onnxruntime", "numpy", "ftfy")
+    }
 
 
 def test_the_parts_are_gone_at_the_end(request_for: Callable[..., RunRequest]) -> None:

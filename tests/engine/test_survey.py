@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scorer.engine.survey import OddTitles, Survey, SurveyRequest, survey
+from scorer.engine.tally import Tally
 from scorer.errors import InputError
 
 WORKS: dict[str, object] = {
@@ -117,3 +118,21 @@ def test_what_cannot_be_read_at_all_is_an_error(surveyed: Look, tmp_path: Path) 
         "works.parquet: no column 'title'. Columns found: id, titre.\n"
         "If it is 'titre', say: --map title=titre"
     )
+
+
+def test_a_file_that_is_still_written_is_told(
+    surveyed: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "works.jsonl"
+    source.write_text('{"id": "W1", "title": "a"}\n')
+    add = Tally.add
+
+    def added(tally: Tally, works: pl.DataFrame) -> None:
+        with source.open("a") as file:
+            file.write('{"id": "W2", ')
+        add(tally, works)
+
+    monkeypatch.setattr(Tally, "add", added)
+    found = surveyed(source)
+    assert found.notes == (f"{source}: changed while it was read; told is what was there",)
+    assert found.rows == 1

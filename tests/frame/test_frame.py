@@ -1,5 +1,6 @@
 """A frame is the same works in the same order, whatever files they lie in."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scorer.errors import InputError
-from scorer.frame.files import LocalFile
+from scorer.frame.files import LocalFile, short_names
 from scorer.frame.found import find_files
 from scorer.frame.frame import Frame, changed
+from scorer.frame.parquet import open_parquet
 
 WANTED = ("id", "title", "lang", "year")
 
@@ -145,6 +147,105 @@ def test_a_link_back_to_a_folder_above_is_told(tmp_path: Path) -> None:
     (tmp_path / "a" / "again").symlink_to(tmp_path)
     assert refusal(tmp_path) == (
         f"{tmp_path}/a/again: a link that leads back to a folder above it.\nRemove the link."
+    )
+
+
+def test_a_link_to_itself_or_to_nothing_is_told(tmp_path: Path) -> None:
+    link = tmp_path / "self"
+    link.symlink_to("self")
+    told = f"{link}: a link that leads back to itself. Remove the link."
+    for location in (link, tmp_path, f"{tmp_path}/s*"):
+        assert refusal(location) == told
+    link.unlink()
+    link.symlink_to("nowhere.parquet")
+    told = f"{link}: a link to nowhere.parquet, which is not there. Mend or remove the link."
+    for location in (link, tmp_path, f"{tmp_path}/s*"):
+        assert refusal(location) == told
+
+
+@pytest.mark.skipif(os.name != "posix", reason="makes a named pipe")
+def test_a_stream_among_files_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet", 0, 1)
+    os.mkfifo(tmp_path / "b.parquet")
+    told = f"{tmp_path}/b.parquet: a stream; a frame must lie in a file. Save it first."
+    assert refusal(tmp_path) == refusal(tmp_path / "b.parquet") == told
+
+
+def test_a_folder_that_may_not_be_read_is_no_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those who may read anything cannot make such a folder: the system's answer is made up."""
+    write(tmp_path / "a.parquet", 0, 1)
+    (tmp_path / "closed").mkdir()
+    listed = os.scandir
+
+    def refused(path: str) -> object:
+        if Path(path).name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert refusal(tmp_path) == f"{tmp_path}/closed: may not be read. Check its permissions."
+
+
+def test_a_pattern_leaves_out_what_is_no_data_unless_it_speaks_of_it(tmp_path: Path) -> None:
+    for name in ("a.parquet", "_odd.parquet"):
+        write(tmp_path / name, 0, 1)
+    for name in ("_SUCCESS", "manifest"):
+        (tmp_path / name).write_bytes(b"no data")
+    for pattern, names in (("*", ["a.parquet"]), ("_o*", ["_odd.parquet"])):
+        found = find_files(f"{tmp_path}/{pattern}")
+        assert [Path(one.file.name).name for one in found] == names
+
+
+def test_a_damaged_file_is_named_with_its_folder(tmp_path: Path) -> None:
+    for lang in ("en", "fr"):
+        path = write(tmp_path / f"lang={lang}" / "part.parquet", 0, 1)
+    path.write_bytes(path.read_bytes()[:-6])
+    assert refusal(tmp_path).startswith(f"{tmp_path}/lang=fr/part.parquet: cut off: ")
+    pq.write_table(pa.table({"id": ["W1"], "name": ["x"]}), path)
+    assert refusal(tmp_path).startswith("lang=fr/part.parquet: no column 'title'. ")
+
+
+def test_damage_is_told_of_the_file_by_the_same_name_wherever_the_frame_lies(
+    tmp_path: Path,
+) -> None:
+    """What is left out is told in the manifest, whose bytes are the same on any machine."""
+    for lang in ("en", "fr"):
+        path = tmp_path / f"lang={lang}" / "part.parquet"
+        write(path, 0, 3)
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    at = chunk.dictionary_page_offset or chunk.data_page_offset
+    content = bytearray(path.read_bytes())
+    content[at : at + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
+    path.write_bytes(content)
+    frame = opened(tmp_path)
+    for one in (frame, frame.absolute(), frame.only(WANTED, keep=())):
+        with pytest.raises(InputError, match=r"^lang=fr/part\.parquet: damaged near row 0, "):
+            list(one.batches(10))
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["/x/y/a.csv"], ["a.csv"]),
+        (["x/lang=fr/p", "x/lang=en/p"], ["lang=fr/p", "lang=en/p"]),
+        (["a.csv", "sub/a.csv"], ["a.csv", "sub/a.csv"]),
+        (["s3://b/x/1/p", "s3://b/x/2/p"], ["1/p", "2/p"]),
+    ],
+)
+def test_names_of_files_are_told_from_the_folder_that_all_lie_in(
+    names: list[str], short: list[str]
+) -> None:
+    assert short_names(names) == short
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/a.parquet", "https://example.org/a.parquet"])
+def test_an_address_where_a_path_is_asked_for_is_told(address: str) -> None:
+    with pytest.raises(InputError) as caught:
+        open_parquet(Path(address))
+    assert str(caught.value).endswith(
+        ": an address; a file on a disk is needed here. Copy it first."
     )
 
 

@@ -147,8 +147,9 @@ def test_files_that_do_not_go_together_are_both_named(tmp_path: Path, count: int
     (folder / "with tables").mkdir()
     (folder / "with tables" / "works.csv").write_text("id,title\nW3,Three\n")
     assert refusal(folder, tmp_path / "spool", count) == (
-        "with tables/works.csv: holds csv, updated_date=2026-01-01/part é 0.gz holds openalex.\n"
-        "Score files of different formats one by one."
+        "with tables/works.csv: holds delimited text, updated_date=2026-01-01/part é 0.gz holds "
+        "OpenAlex works.\n"
+        "A frame has one format: name the files of each by a pattern, such as 'FOLDER/*.parquet'."
     )
     for name, names in (("a.csv", "id,title,year"), ("b.csv", "title,id,venue")):
         (tmp_path / "tables").mkdir(exist_ok=True)

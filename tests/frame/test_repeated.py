@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import scorer.frame.repeated
+import scorer.frame.ids
 from scorer.errors import InputError
-from scorer.frame.repeated import Ids, check_no_null, repeated_ids, surplus_rows
+from scorer.frame.ids import Ids
+from scorer.frame.repeated import check_no_null, repeated_ids, surplus_rows
 
 ids_lists = st.lists(st.none() | st.sampled_from(["a", "b", "c", "d", "e"]), max_size=12)
 
@@ -51,7 +52,7 @@ def test_the_newest_stays_where_dates_are_known_and_of_equal_ones_the_last() -> 
 def test_a_large_frame_is_read_in_shares_and_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     ids: list[str | None] = [f"W{n % 700}" for n in range(1000)]
     expected = surplus_rows(batches(ids, 64), 1000, "first")
-    monkeypatch.setattr(scorer.frame.repeated, "_HASHES_HELD", 100)
+    monkeypatch.setattr(scorer.frame.ids, "_HASHES_HELD", 100)
     assert np.array_equal(surplus_rows(batches(ids, 64), 1000, "first"), expected)
     assert expected.tolist() == list(range(700, 1000))
 

@@ -16,6 +16,7 @@ from scorer.engine.job import RunRequest
 from scorer.engine.run import run
 from scorer.errors import InputError, ScorerError, UsageError
 from scorer.labels.sample import read_label_table
+from scorer.review import compare_sides
 from scorer.review.bootstrap import Design
 from scorer.review.bootstrap_interval import effective, share
 from scorer.review.compare import CompareRequest, compare
@@ -410,6 +411,14 @@ def test_a_target_that_is_not_in_common_is_told(
     )
     found = asked(tiny_bundle, written(), tiny_labels, targets=("bibliometrics",))
     assert {p.target for p in found.pairs} == {"bibliometrics"}
+
+
+def test_a_target_that_is_not_in_common_is_told_before_a_bundle_scores(
+    tiny_bundle: Path, tiny_labels: Path, written: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare_sides, "_scored", lambda *_: pytest.fail("scored before"))
+    for sides in ((tiny_bundle, tiny_bundle), (written(), tiny_bundle)):
+        refused(UsageError, *sides, tiny_labels, targets=("metresearch",))
 
 
 def test_scores_of_no_common_work_are_told(

@@ -75,6 +75,8 @@ class Piece:
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
     """What the user should know of the file: said once, with its first piece."""
+    unreadable_years: int = 0
+    """Works whose year is there and is no whole number: it is null, as a missing one."""
 
 
 class Reader(Protocol):

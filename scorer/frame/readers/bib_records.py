@@ -4,7 +4,7 @@ import importlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Final
 
@@ -100,6 +100,7 @@ def pieces(
     rows: list[list[str | None]] = []
     kept: list[list[str | None]] = []
     given = False
+    unreadable = 0
     for number, record in enumerate(records, 1):
         row = {name: _first(record.fields, names[name], used[name]) for name in names}
         if row["id"] is None:
@@ -107,13 +108,15 @@ def pieces(
             where = f"record {number:,} ({record.where})"
             asked.bad.found(file, where, f"no id: none of {sought}", record.text)
             continue
-        rows.append([_plain(name, value) for name, value in row.items()])
+        plain = {name: _plain(name, value) for name, value in row.items()}
+        unreadable += plain.get("year") is None and row.get("year") is not None
+        rows.append(list(plain.values()))
         kept.append([_kept(record.fields, name) for name in asked.keep])
         if len(rows) == RECORDS_A_PIECE:
-            yield _piece(rows, kept, names, used, asked)
-            rows, kept, given = [], [], True
+            yield replace(_piece(rows, kept, names, used, asked), unreadable_years=unreadable)
+            rows, kept, given, unreadable = [], [], True, 0
     if rows or not given:
-        yield _piece(rows, kept, names, used, asked)
+        yield replace(_piece(rows, kept, names, used, asked), unreadable_years=unreadable)
 
 
 def _sources(native: Mapping[str, Sequence[str]], asked: Asked) -> dict[str, Sequence[str]]:

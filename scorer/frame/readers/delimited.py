@@ -170,13 +170,16 @@ def _sound(rows: list[Row], before: int, table: _Table, name: str, asked: Asked)
 def _piece(rows: list[Row], table: _Table, notes: tuple[str, ...]) -> Piece:
     paths = table.columns.paths
     works = _texts(rows, {name: table.places[path] for name, path in paths.items()})
-    if "year" in works.columns:
+    years = "year" in works.columns
+    said = works["year"].count() if years else 0
+    if years:
         number = pl.col("year").str.strip_chars().cast(pl.Float64, strict=False)
         works = works.with_columns(number)
     own_names = Columns({name: name for name in paths}, ())
     works = conform(works, own_names, pa.schema([]))
+    unreadable = said - works["year"].count() if years else 0
     kept = _texts(rows, {name: table.places[name] for name in table.columns.kept})
-    return Piece(works, kept, paths, notes)
+    return Piece(works, kept, paths, notes, unreadable)
 
 
 def _texts(rows: list[Row], places: dict[str, int]) -> pl.DataFrame:

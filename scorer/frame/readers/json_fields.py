@@ -126,8 +126,6 @@ def merged(field: Field, columns: Sequence[Sequence[Any]]) -> list[Any]:
         values = [None if value is ABSENT else value for value in values]
     if field.name == "id":
         values = [str(value) if type(value) is int else value for value in values]
-    elif field.name == "year" and not field.kept:
-        values = [_year(value) for value in values]
     return values
 
 
@@ -198,6 +196,15 @@ def _value(field: Field, found: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 def _text(found: str) -> str:
     return found if found.isascii() else well_formed(found)
+
+
+def years(values: Sequence[float | str | None]) -> tuple[list[int | None], int]:
+    """Return what values say as years, and how many say something that is none."""
+    found = [_year(value) for value in values]
+    if None not in found:
+        return found, 0
+    said = [value is not None and str(value).strip() != "" for value in values]
+    return found, sum(one and year is None for one, year in zip(said, found, strict=True))
 
 
 def _year(found: float | str | None) -> int | None:

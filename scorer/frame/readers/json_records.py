@@ -23,6 +23,7 @@ from scorer.frame.readers.json_fields import (
     merged,
     places_of,
     slow,
+    years,
 )
 from scorer.frame.readers.json_values import values
 from scorer.frame.readers.streams import opened
@@ -109,13 +110,17 @@ class _Reading:
         works: dict[str, pl.Series] = {}
         kept: dict[str, pl.Series] = {}
         paths: dict[str, str] = {}
+        unreadable = 0
         for field in self._fields:
             if field in self._found or field.kept or field.name in REQUIRED:
                 values = merged(
                     field,
                     [columns[at] for at, one in enumerate(self._places) if one.field is field],
                 )
-                kind = pl.Int32 if field.name == "year" and not field.kept else pl.String
+                kind: type[pl.DataType] = pl.String
+                if field.name == "year" and not field.kept:
+                    kind = pl.Int32
+                    values, unreadable = years(values)
                 target = kept if field.kept else works
                 target[field.name] = pl.Series(field.name, values, dtype=kind)
                 if not field.kept:
@@ -125,6 +130,7 @@ class _Reading:
             conform(pl.DataFrame(works), own_names, pa.schema([])),
             pl.DataFrame(kept) if kept else pl.DataFrame(height=len(rows)),
             paths,
+            unreadable_years=unreadable,
         )
 
     @property

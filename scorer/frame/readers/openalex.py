@@ -200,6 +200,10 @@ def _place(where: str, error: Exception) -> str:
 
 def _reason(error: Exception) -> str:
     match error:
+        case json.JSONDecodeError() if error.pos >= len(error.doc.rstrip()) or (
+            error.msg.startswith("Unterminated string")
+        ):
+            return "cut off in mid-record"
         case json.JSONDecodeError():
             return f"no JSON ({error.msg}, column {error.colno})"
         case UnicodeDecodeError():
