@@ -5,9 +5,10 @@
 is `scorer ARGUMENTS` with small shards. At SHARD the worker gets into TROUBLE:
 
 - `none`: nothing happens; the worker leaves a file FOLDER/<its node>;
-- `die-once`: it is killed, the first time;
+- `die-once`: it is killed, the first time, once two nodes have read a shard;
 - `die`: it is killed, whenever it gets there;
-- `lose-node`: there or later, once, the whole node is killed, unless it is the driver's;
+- `lose-node`: there or later, once, the whole node is killed, unless it is the driver's, which
+  waits for that;
 - `hold`: not the worker but the driver waits, for good, once so many parts are safe;
 - `linger`: in the driver, a thread of Ray Data lets go of its references late.
 """
@@ -35,6 +36,7 @@ from scorer.frame.frame import Frame
 from scorer.frame.parquet import Batch
 
 SECONDS_A_SHARD = 0.2  # so that every worker gets some
+SECONDS_FOR_OTHERS = 120  # for a second node to begin; its first worker starts slowly
 SECONDS_LATE = 3
 FETCHING = "iter_threaded"  # Ray's name of the thread that parts come from
 
@@ -54,13 +56,23 @@ class TroubledFrame(Frame):
         if trouble == "die" and now == shard:
             os.kill(os.getpid(), signal.SIGKILL)
         if trouble == "die-once" and now == shard and not happened.exists():
+            wait_until(lambda: len(list(Path(folder).iterdir())) > 1)
             happened.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         if trouble == "lose-node" and now >= shard and node != driver and not happened.exists():
             happened.touch()
             os.kill(os.getppid(), signal.SIGKILL)  # what Ray runs on each node
             os.kill(os.getpid(), signal.SIGKILL)
+        if trouble == "lose-node" and now >= shard:
+            wait_until(happened.exists)
         yield from Frame.batches(self, rows, start=start, limit=limit)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """Wait until it is so, or for so long that it will never be."""
+    ends = time.monotonic() + SECONDS_FOR_OTHERS
+    while not true() and time.monotonic() < ends:
+        time.sleep(0.05)
 
 
 def troubled(send: Callable[[Job], SentJob], trouble: str, shard: int, folder: str):
