@@ -41,7 +41,7 @@ def job(tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Job:
     return Job.prepare(RunRequest(frame=frame, model=str(tiny_bundle), keep=KEPT))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from([8, 16, 48, 80, 240]), st.data())
 def test_the_size_of_pieces_changes_no_byte(job: Job, shard: int, data: st.DataObject) -> None:
     piece = data.draw(st.sampled_from([n for n in range(1, shard + 1) if shard % n == 0 and n > 3]))
