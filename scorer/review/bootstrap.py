@@ -1,19 +1,21 @@
 """Replicate weights of a stratified sample: how a figure would vary, had the sample come out else.
 
 Every figure of `evaluate` is a function of weights; computed by each column of these, it gives the
-spread from which `interval` makes its limits.
+spread from which `bootstrap_interval` makes its limits.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from scorer.errors import InputError
-from scorer.policy.fit import Floats, Weights
+from scorer.policy.fit import Booleans, Floats, Weights
+
+Values = TypeVar("Values", bound=npt.NDArray[Any])
 
 _BLOCK: Final = 1 << 24
 """Weights that are held at a time: 128 MB."""
@@ -62,36 +64,88 @@ class Design:
         return len(self.weight)
 
     def blocks(self, replicates: int, seed: int) -> Iterator[Floats]:
-        """Yield weights, float64 [works, columns]: the design's own first, then all replicates.
+        """Yield weights, float64 [2 works, columns]: the design's own first, then all replicates.
 
-        The rescaling bootstrap of Rao, Wu and Yue (1992): of the n works of a stratum, n - 1 are
-        drawn with replacement; a work that was drawn r times weighs w (1 - c + c n r / (n - 1)).
-        c = sqrt(1 - n / N) is the correction for a stratum of N works (Rao and Wu, 1988). The
-        weights of a stratum always add up to what they are in the sample.
+        The second half of the rows are the works' doubles, see `again` and `either`; in the sample
+        itself they weigh nothing.
+
+        The Bayesian bootstrap (Rubin, 1981) in each stratum: its N works are shared out over the n
+        that were drawn by a Dirichlet distribution. Its shapes are 1 - 2 / n and not 1, and what is
+        shared out is narrowed by c = sqrt(1 - n / N) as in the rescaling bootstrap (Rao and Wu,
+        1988), so that a total varies as it does over samples: N^2 (1 - n / N) s^2 / n. The weights
+        of a stratum always add up to what they are in the sample.
+
+        What no drawn work shows no such weights show either: where 30 works stand for 30,000 and
+        all of them are a no, they would say that there is no yes. So each replicate holds two
+        further works, each as heavy as a drawn one of its stratum: one is any work of the frame
+        that was not drawn, one is of any stratum. They have the score and the calls of a work of
+        their stratum, and an answer that is yes or no by even odds. For a single share of works of
+        equal weight this comes close to the mid-P limits (Lancaster, 1961).
         """
         generator = np.random.default_rng(seed)
-        yield self.weight[:, np.newaxis]
-        width = max(1, _BLOCK // self.works)
+        yield again(self.weight)[:, np.newaxis] * np.repeat([1, 0], self.works)[:, np.newaxis]
+        width = max(1, _BLOCK // (2 * self.works))
         for start in range(0, replicates, width):
             yield self._block(generator, min(width, replicates - start))
 
     def _block(self, generator: np.random.Generator, columns: int) -> Floats:
-        made = np.empty((self.works, columns))
+        further = [
+            (
+                generator.choice(2 * self.works, columns, p=odds),
+                generator.standard_gamma(1, columns),
+            )
+            for odds in self._odds_of_further()
+        ]
+        made = np.zeros((2 * self.works, columns))
         places = np.argsort(self.stratum, kind="stable")
         ends = np.cumsum(np.bincount(self.stratum))
-        for works, drawn in zip(np.split(places, ends[:-1]), self.drawn, strict=True):
-            correction = np.sqrt(1 - drawn)
+        for number, works in enumerate(np.split(places, ends[:-1])):
+            correction = np.sqrt(1 - self.drawn[number])
+            made[works] = self.weight[works, np.newaxis] * (1 - correction)
             if correction == 0:  # all of the stratum is here: nothing about it is left to chance
-                made[works] = self.weight[works, np.newaxis]
                 continue
-            size = len(works)
-            draws = generator.integers(0, size, (size - 1, columns))
-            draws *= columns
-            draws += np.arange(columns)
-            times = np.bincount(draws.ravel(), minlength=size * columns).reshape(size, columns)
-            factor = times * (correction * size / (size - 1)) + (1 - correction)
-            made[works] = factor * self.weight[works, np.newaxis]
+            heavy = _gammas(generator, len(works), columns)
+            beside = [
+                (at, weight * (self.stratum[at % self.works] == number)) for at, weight in further
+            ]
+            whole = heavy.sum(axis=0) + sum(weight for _, weight in beside)
+            size = correction * self.weight[works].sum()
+            made[works] += heavy * (size / whole)
+            for at, weight in beside:
+                made[at, np.arange(columns)] += weight * (size / whole)
         return made
+
+    def _odds_of_further(self) -> list[Floats]:
+        """Return how likely each work and each double is to be a further work: float64 [2 works].
+
+        First by how many works of the frame that were not drawn it stands for, then all strata
+        alike that have such works. None where all was drawn.
+        """
+        drawn = self.drawn[self.stratum]
+        of_frame = self.weight * (1 - drawn)
+        of_strata = (drawn < 1) / np.bincount(self.stratum)[self.stratum]
+        return [again(odds) / (2 * odds.sum()) for odds in (of_frame, of_strata) if odds.any()]
+
+
+def again(values: Values) -> Values:
+    """Return what is so of works, [works], of works and their doubles: [2 works]."""
+    return np.concatenate([values, values])
+
+
+def either(yes: Booleans) -> Booleans:
+    """Return the answers of works, bool [works], and the others, which their doubles give."""
+    return np.concatenate([yes, ~yes])
+
+
+def _gammas(generator: np.random.Generator, works: int, columns: int) -> Floats:
+    """Return float64 [works, columns] whose shares of their sum are Dirichlet with 1 - 2 / works.
+
+    Of two works one has all: so the Dirichlet distribution ends as its shapes go to 0.
+    """
+    if works == _FEWEST:
+        one = generator.integers(0, 2, columns)
+        return np.stack([one, 1 - one]).astype(np.float64)
+    return generator.standard_gamma(1 - 2 / works, (works, columns))
 
 
 def _joined(

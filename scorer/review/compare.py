@@ -15,7 +15,7 @@ from scorer.engine.progress import Progress, Silence
 from scorer.errors import InputError
 from scorer.labels.sample import Labels
 from scorer.policy.fit import Floats
-from scorer.review.bootstrap import Design
+from scorer.review.bootstrap import Design, again, either
 from scorer.review.bootstrap_interval import effective, signed
 from scorer.review.compare_common import learned
 from scorer.review.compare_moved import moved
@@ -116,7 +116,9 @@ class _Figures:
         cls, pairs: Iterable[Pair], design: Design, request: CompareRequest, progress: Progress
     ) -> "_Figures":
         plan: dict[tuple[str, str, int], Measure] = {
-            (*pair.name, side): Ranking.of(pair.scores[side], pair.yes, pair.known)
+            (*pair.name, side): Ranking.of(
+                again(pair.scores[side]), either(pair.yes), again(pair.known)
+            )
             for pair in pairs
             for side in range(_SIDES)
         }

@@ -13,6 +13,7 @@ import numpy as np
 from scorer.policy.fit import Booleans, Floats, Weights
 from scorer.policy.reliability import STEPS, step_of
 from scorer.review.agreement import Agreement
+from scorer.review.bootstrap import again, either
 from scorer.review.bootstrap_interval import Figure, effective, share, signed
 from scorer.review.calibration import Reliability
 from scorer.review.evaluate_judges import Judges
@@ -78,26 +79,30 @@ class Part:
     beta: float
 
     def plan(self) -> Iterator[tuple[Key, Measure]]:
-        """Yield the measures that have support enough."""
+        """Yield the measures that have support enough, of works and their doubles."""
         for asked in self.questions:
             known = asked.known & self.mask
             if self.support.lacking(known, asked.yes):
                 continue
             key = self._key("ranking", asked.target, asked.kind)
-            yield key, Ranking.of(asked.score, asked.yes, known)
-            yield key._replace(what="steps"), Reliability.of(asked.score, asked.yes, known)
+            score, yes, judged = again(asked.score), either(asked.yes), again(known)
+            yield key, Ranking.of(score, yes, judged)
+            yield key._replace(what="steps"), Reliability.of(score, yes, judged)
             if asked.called is not None:
-                calls = Calls.of(asked.called, asked.yes, known, self.beta)
+                calls = Calls.of(again(asked.called), yes, judged, self.beta)
                 yield key._replace(what="calls"), calls
         for target in self._targets():
             for who, (known, yes) in self.judges.prevalence(target).items():
                 whole = known & self.mask
                 if not self.support.lacking(whole, yes):
-                    yield self._key("rate", target, who), Shares.of([yes & whole], [whole])
+                    every = again(whole)
+                    shares = Shares.of([either(yes) & every], [every])
+                    yield self._key("rate", target, who), shares
         for pair in self._pairs():
             known = pair.known & self.mask
             if known.any():
-                yield self._of_pair(pair), Agreement.of(pair.one, pair.other, known)
+                agreement = Agreement.of(either(pair.one), again(pair.other), again(known))
+                yield self._of_pair(pair), agreement
 
     def section(self, values: Mapping[Key, Floats]) -> Section:
         """Return the figures from the values of what was planned."""

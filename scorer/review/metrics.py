@@ -1,7 +1,7 @@
 """Figures as functions of sums of weights, by many columns of weights at a time.
 
 A measure names the sums that it needs, one row of a sparse matrix each; the product with weights
-[works, columns] has them for the sample and all its replicates at once.
+[works, columns], doubles among the works, has them for the sample and all its replicates at once.
 """
 
 from collections.abc import Mapping, Sequence
