@@ -81,11 +81,13 @@ def _difference(beside: "Beside") -> str:
     figure = beside.difference
     if figure.value is None:
         return _NONE
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:+.3f}"
     return f"{figure.value:+.3f}\n{_limit(figure.low)}…{_limit(figure.high)}"
 
 
-def _limit(value: float | None) -> str:
-    return "" if value is None else f"{value:+.3f}".replace("0.", ".").replace("1.000", "1")
+def _limit(value: float) -> str:
+    return f"{value:+.3f}".replace("0.", ".").replace("1.000", "1")
 
 
 def _moved(found: "Comparison") -> "Table":
@@ -114,6 +116,7 @@ def _closing(found: "Comparison") -> Iterator[str]:
     from scorer.policy.fit import ENOUGH_POSITIVES
     from scorer.review.bootstrap_interval import DIFFERENCE_METHOD
     from scorer.review.compare_results import OUT_OF_FOLD
+    from scorer.review.evaluate import MIN_POSITIVES
 
     for letter, side in (("A", found.a), ("B", found.b)):
         yield f"{letter}: {side.name}, {side.kind} of {side.model_version}."
@@ -134,7 +137,8 @@ def _closing(found: "Comparison") -> Iterator[str]:
     )
     yield (
         f"Means are over the heads and targets with {ENOUGH_POSITIVES} positives or more. "
-        "A difference whose limits hold 0 may be chance."
+        "A difference whose limits hold 0 may be chance; with fewer than "
+        f"{MIN_POSITIVES:g} positives, by weight, it has none."
     )
     yield (
         f"{DIFFERENCE_METHOD}; {counted(found.strata, 'stratum', 'strata')}, "

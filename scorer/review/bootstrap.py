@@ -6,7 +6,7 @@ spread from which `bootstrap_interval` makes its limits.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import polars as pl
 from scorer.errors import InputError
 from scorer.policy.fit import Booleans, Floats, Weights
 
-Values = TypeVar("Values", bound=npt.NDArray[Any])
+Kind = TypeVar("Kind", bound=np.generic)
 
 _BLOCK: Final = 1 << 24
 """Weights that are held at a time: 128 MB."""
@@ -78,9 +78,9 @@ class Design:
         What no drawn work shows no such weights show either: where 30 works stand for 30,000 and
         all of them are a no, they would say that there is no yes. So each replicate holds two
         further works, each as heavy as a drawn one of its stratum: one is any work of the frame
-        that was not drawn, one is of any stratum. They have the score and the calls of a work of
-        their stratum, and an answer that is yes or no by even odds. For a single share of works of
-        equal weight this comes close to the mid-P limits (Lancaster, 1961).
+        that was not drawn; one is of any stratum, where there are several. They have the score and
+        the calls of a drawn work of their stratum, and an answer that is yes or no by even odds.
+        For a share of works of one weight this comes near the mid-P limits (Lancaster, 1961).
         """
         generator = np.random.default_rng(seed)
         yield again(self.weight)[:, np.newaxis] * np.repeat([1, 0], self.works)[:, np.newaxis]
@@ -119,15 +119,18 @@ class Design:
         """Return how likely each work and each double is to be a further work: float64 [2 works].
 
         First by how many works of the frame that were not drawn it stands for, then all strata
-        alike that have such works. None where all was drawn.
+        alike that have such works.
         """
         drawn = self.drawn[self.stratum]
         of_frame = self.weight * (1 - drawn)
         of_strata = (drawn < 1) / np.bincount(self.stratum)[self.stratum]
-        return [again(odds) / (2 * odds.sum()) for odds in (of_frame, of_strata) if odds.any()]
+        open_strata = int((self.drawn < 1).sum())
+        # Of a single stratum both would be the same: one more work is enough to be open.
+        found = [of_frame, of_strata][: min(open_strata, 2)]
+        return [again(odds) / (2 * odds.sum()) for odds in found]
 
 
-def again(values: Values) -> Values:
+def again(values: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
     """Return what is so of works, [works], of works and their doubles: [2 works]."""
     return np.concatenate([values, values])
 

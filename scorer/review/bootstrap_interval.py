@@ -32,7 +32,7 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with its limits, or the reason why there is none."""
+    """A figure with its limits, or the reason why one or the other is not there."""
 
     value: float | None
     low: float | None = None

@@ -16,13 +16,13 @@ from scorer.errors import InputError
 from scorer.labels.sample import Labels
 from scorer.policy.fit import Floats
 from scorer.review.bootstrap import Design, again, either
-from scorer.review.bootstrap_interval import effective, signed
+from scorer.review.bootstrap_interval import Figure, effective, signed
 from scorer.review.compare_common import learned
 from scorer.review.compare_moved import moved
 from scorer.review.compare_pairs import Pair, pairs_of
 from scorer.review.compare_results import Beside, Compared, Comparison, Mean, Ranked
 from scorer.review.compare_sides import Opened, open_both
-from scorer.review.evaluate import REPLICATES
+from scorer.review.evaluate import MIN_POSITIVES, REPLICATES
 from scorer.review.evaluate_part import Support
 from scorer.review.metrics import Measure, Ranking, replicated
 from scorer.targets import INSUFFICIENT_PAYLOAD
@@ -137,10 +137,20 @@ class _Figures:
         works = effective(self.design.weight[yes])
         return Ranked(
             *(
-                Beside(float(of_a[0]), float(of_b[0]), signed(of_b - of_a, works))
+                Beside(float(of_a[0]), float(of_b[0]), _difference(of_b - of_a, works))
                 for of_a, of_b in zip(a, b, strict=True)
             )
         )
+
+
+def _difference(found: Floats, positives: float) -> Figure:
+    """Return a difference, with limits where as many positives stand behind it as figures need."""
+    if positives >= MIN_POSITIVES:
+        return signed(found, positives)
+    return Figure(
+        float(found[0]),
+        why=f"no limits: too few positives: {positives:.3g}; needed {MIN_POSITIVES:g}",
+    )
 
 
 def _means(counted: Sequence[Pair], figures: Sequence[_Figures]) -> Iterable[Mean]:

@@ -37,8 +37,8 @@ class Settled(StrEnum):
 
 _FIXED = (
     "the sample was drawn with --allocation fixed: few heavy works then stand for most of the "
-    "frame, and limits of recall, average precision and prevalence are too narrow "
-    "(benchmarks/results/coverage.md); Neyman's or proportional allocation serves them better"
+    "frame, and limits of recall, average precision and prevalence are about twice as wide as by "
+    "Neyman's or proportional allocation (benchmarks/results/coverage.md)"
 )
 _RULES = {
     Settled.agreed: "human coders, where all of them say the same; works on which they differ are "

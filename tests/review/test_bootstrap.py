@@ -5,16 +5,19 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import binom
 
 from scorer.errors import InputError
-from scorer.review.bootstrap import Design
+from scorer.review.bootstrap import Design, again, either
 from scorer.review.bootstrap_interval import effective, share, signed
+from scorer.review.metrics import Shares
 
 
 def replicates(design: Design, count: int, seed: int = 0) -> np.ndarray:
-    """Return all replicate weights, [works, count]."""
+    """Return all replicate weights, [works and their doubles, count]."""
     first, *blocks = design.blocks(count, seed)
-    assert first[:, 0].tolist() == design.weight.tolist()
+    assert first[:, 0].tolist() == [*design.weight.tolist(), *([0.0] * design.works)]
     return np.concatenate(blocks, axis=1)
 
 
@@ -36,16 +39,20 @@ def test_weights_of_a_stratum_add_up_to_its_works_and_none_is_negative(
     weights = replicates(made, 20, seed)
     assert (weights >= 0).all()
     for number, (n, more) in enumerate(sizes):
-        assert weights[made.stratum == number].sum(axis=0) == pytest.approx(n + more)
+        of_stratum = weights[again(made.stratum == number)].sum(axis=0)
+        assert of_stratum == pytest.approx(n + more)
 
 
-def test_the_spread_of_a_total_is_that_of_the_textbook() -> None:
+def test_the_spread_of_a_total_is_that_of_the_textbook(monkeypatch: pytest.MonkeyPatch) -> None:
     # Cochran (1977), 5.3: V = sum of N^2 (1 - n/N) s^2 / n; two works a stratum are the hard case.
-    sizes = [(2, 10), (2, 300), (5, 20), (40, 60)]
+    monkeypatch.setattr(Design, "_odds_of_further", lambda _: [])
+    sizes = [(2, 10), (2, 300), (3, 90), (5, 20), (40, 60)]
     made = design(sizes)
     chance = np.random.default_rng(3)
     value = chance.normal(size=made.works) + made.stratum
-    totals = value @ replicates(made, 40_000)
+    weights = replicates(made, 40_000)
+    assert not weights[made.works :].any()
+    totals = value @ weights[: made.works]
     expected = 0.0
     for number, (n, size) in enumerate(sizes):
         expected += size**2 * (1 - n / size) * value[made.stratum == number].var(ddof=1) / n
@@ -53,11 +60,67 @@ def test_the_spread_of_a_total_is_that_of_the_textbook() -> None:
     assert totals.var() == pytest.approx(expected, rel=0.03)
 
 
+def test_a_replicate_holds_one_further_work_of_the_frame_and_one_of_any_stratum() -> None:
+    # 297 of 304 works that were not drawn lie in the first stratum, 7 in the second, none in the
+    # third. A work of the second is one of both with 7 / 304 of the odds, and half of them.
+    made = design([(3, 300), (3, 10), (4, 4)])
+    weights = replicates(made, 20_000)
+    doubles = weights[made.works :]
+    assert (doubles > 0).sum(axis=0).max() == 2
+    assert not doubles[6:].any()
+    # Half of them have the work's own answer: then it is the work itself that weighs more.
+    met = (doubles[:3] > 0).any(axis=0), (doubles[3:6] > 0).any(axis=0)
+    odds = [1 - (1 - 297 / 304 / 2) * (1 - 1 / 4), 1 - (1 - 7 / 304 / 2) * (1 - 1 / 4)]
+    assert [each.mean() for each in met] == pytest.approx(odds, abs=0.015)
+    # It weighs as much as a drawn work does on average: of 3 gammas of shape 1/3, and its own of 1.
+    alone = (doubles[3:6] > 0).sum(axis=0) == 1
+    share = doubles[3:6, alone].sum(axis=0) / (10 * np.sqrt(0.7))
+    assert share.mean() == pytest.approx(1 / 2, abs=0.05)
+
+
+def test_a_share_of_works_of_one_weight_has_nearly_the_mid_p_limits() -> None:
+    # 3 of 40 of a frame without end. Mid-P: half of what Clopper and Pearson's limits count.
+    yes = np.arange(40) < 3
+    made = Design.of(np.ones(40), None)
+    weights = replicates(made, 40_000)
+    measure = Shares.of([either(yes)], [np.ones(80, bool)])
+    found = measure.figures(measure.sums @ weights)[0]
+    limits = share(np.append(0.075, found), works=40)
+
+    def mid_p(p: float) -> float:
+        return float(binom.cdf(2, 40, p) + binom.pmf(3, 40, p) / 2)
+
+    low = brentq(lambda p: mid_p(p) - 0.975, 1e-6, 0.5)
+    high = brentq(lambda p: mid_p(p) - 0.025, 1e-6, 0.5)
+    assert (limits.low, limits.high) == pytest.approx((low, high), abs=0.012)
+
+
+def test_a_heavy_stratum_without_a_yes_may_hold_some() -> None:
+    made = design([(30, 30_000), (70, 300)])
+    yes = np.arange(100) >= 60
+    weights = replicates(made, 2_000)
+    measure = Shares.of([either(yes)], [np.ones(200, bool)])
+    sample = measure.figures(measure.sums @ np.append(made.weight, np.zeros(100))[:, np.newaxis])
+    found = measure.figures(measure.sums @ weights)[0]
+    limits = share(np.append(sample[0], found), works=effective(made.weight))
+    assert limits.value == pytest.approx(40 / 70 * 300 / 30_300)
+    assert limits.high > 0.05  # 0 of 30: mid-P up to 0.095
+
+
+def test_doubles_have_the_other_answer() -> None:
+    assert again(np.array([0.5, 0.25])).tolist() == [0.5, 0.25, 0.5, 0.25]
+    assert either(np.array([True, False])).tolist() == [True, False, False, True]
+
+
 def test_a_stratum_that_was_drawn_whole_does_not_vary() -> None:
     made = design([(3, 3), (4, 40)])
     weights = replicates(made, 50)
     assert (weights[:3] == 1).all()
-    assert (weights[3:].std(axis=1) > 0).all()
+    assert not weights[7:10].any()
+    assert (weights[3:7].std(axis=1) > 0).all()
+    whole = replicates(Design.of(np.ones(5), None, finite=True), 5)
+    assert (whole[:5] == 1).all()
+    assert not whole[5:].any()
 
 
 def test_weights_that_tell_no_size_leave_the_frame_without_end() -> None:
@@ -93,43 +156,45 @@ def test_a_seed_gives_the_same_weights_whatever_the_memory(monkeypatch: pytest.M
     made = design([(5, 50), (3, 9)])
     assert (replicates(made, 30, seed=1) == replicates(made, 30, seed=1)).all()
     assert (replicates(made, 30, seed=1) != replicates(made, 30, seed=2)).any()
-    monkeypatch.setattr("scorer.review.bootstrap._BLOCK", 80)
+    monkeypatch.setattr("scorer.review.bootstrap._BLOCK", 160)
     blocks = [block.shape for block in made.blocks(25, 1)]
-    assert blocks == [(8, 1), (8, 10), (8, 10), (8, 5)]
+    assert blocks == [(16, 1), (16, 10), (16, 10), (16, 5)]
 
 
-def replicas(value: float, spread: float, bias: float = 0.0) -> np.ndarray:
+def replicas(value: float, spread: float) -> np.ndarray:
     """Return a figure and replicates of just this mean and standard deviation."""
     normal = np.random.default_rng(0).normal(size=2000)
     normal = (normal - normal.mean()) / normal.std(ddof=1)
-    return np.concatenate([[value], value + bias + spread * normal])
+    return np.concatenate([[value], value + spread * normal])
 
 
-def test_limits_are_t_standard_errors_off_on_the_logit_scale() -> None:
-    # Standard error 0.04: logit 0.2 = -1.3863, 0.04 / (0.2 0.8) = 0.25, t of 99 degrees 1.9842.
-    limits = share(replicas(0.2, 0.04), works=100)
-    low, high = (1 / (1 + np.exp(1.3862944 + sign * 1.9842169 * 0.25)) for sign in (1, -1))
-    assert limits.value == 0.2
-    assert (limits.low, limits.high) == pytest.approx((low, high), abs=1e-7)
-    assert share(replicas(0.2, 0.04), works=6).low < low
+def test_limits_are_percentiles_of_the_replicates() -> None:
+    found = np.linspace(0.2, 0.6, 1001)  # of which 2.5 % are under 0.21
+    limits = share(np.append(0.4, found), works=50)
+    assert (limits.low, limits.value, limits.high) == pytest.approx((0.21, 0.4, 0.59))
+
+
+def test_limits_hold_a_figure_that_lies_outside_of_its_replicates() -> None:
+    limits = share(np.array([0.9, *np.linspace(0.3, 0.5, 41)]), works=50)
+    assert limits.high == limits.value == 0.9
 
 
 def test_limits_of_none_and_all_come_from_the_number_of_works() -> None:
-    # Clopper and Pearson for 0 of 30: the upper limit is 1 - 0.025^(1/30).
+    # Mid-P for 0 of 30: half of (1 - p)^30 is 0.025, so the upper limit is 1 - 0.05^(1/30).
     none = share(np.zeros(50), works=30)
     assert (none.value, none.low) == (0.0, 0.0)
-    assert none.high == pytest.approx(1 - 0.025 ** (1 / 30))
+    assert none.high == pytest.approx(1 - 0.05 ** (1 / 30))
     every = share(np.ones(50), works=30)
-    assert (every.low, every.high) == pytest.approx((0.025 ** (1 / 30), 1.0))
+    assert (every.low, every.high) == pytest.approx((0.05 ** (1 / 30), 1.0))
 
 
 def test_limits_reach_as_far_as_works_that_may_be_missing_by_chance() -> None:
     # Of 30 effective works a very light one is missed; the sample may lack a heavy one by chance.
     nearly = share(replicas(0.99999, 1e-5), works=30)
-    assert nearly.low < share(np.ones(50), works=30).low < 0.9
+    assert nearly.low == pytest.approx(share(np.ones(50), works=30).low, abs=1e-4)
     assert nearly.high > 0.99999
     hardly = share(replicas(0.00001, 1e-5), works=30)
-    assert (hardly.low, hardly.high) == pytest.approx((1 - nearly.high, 1 - nearly.low))
+    assert (hardly.low, hardly.high) == pytest.approx((1 - nearly.high, 1 - nearly.low), abs=1e-5)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30), st.floats(0.5, 500))
@@ -146,13 +211,6 @@ def test_limits_of_kappa_are_t_standard_errors_off() -> None:
     limits = signed(replicas(0.4, 0.1), works=61)
     assert (limits.low, limits.high) == pytest.approx((0.4 - 0.2000298, 0.4 + 0.2000298), abs=1e-6)
     assert signed(replicas(0.95, 0.1), works=61).high == 1.0
-
-
-def test_a_bias_that_replicates_show_moves_the_limits_and_not_the_figure() -> None:
-    plain, high = share(replicas(0.5, 0.05), 100), share(replicas(0.5, 0.05, bias=0.03), 100)
-    assert high.value == plain.value == 0.5
-    assert (high.low, high.high) < (plain.low, plain.high)
-    assert high.low == pytest.approx(share(replicas(0.47, 0.05), 100).low, abs=0.003)
 
 
 def test_replicates_without_a_figure_are_left_out() -> None:

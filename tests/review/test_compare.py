@@ -17,7 +17,7 @@ from scorer.engine.run import run
 from scorer.errors import InputError, ScorerError, UsageError
 from scorer.labels.sample import read_label_table
 from scorer.review import compare_sides
-from scorer.review.bootstrap import Design
+from scorer.review.bootstrap import Design, again, either
 from scorer.review.bootstrap_interval import effective, share
 from scorer.review.compare import CompareRequest, compare
 from scorer.review.compare_results import Beside, Comparison, content, table
@@ -135,10 +135,11 @@ def test_limits_are_of_differences_in_the_same_replicates_within_strata(
     )
     design = Design.of(labels.weight, labels.stratum)
     assert len(design.drawn) == 3
-    drawn = np.concatenate(list(design.blocks(100, seed=7)), axis=1)[known]
+    drawn = np.concatenate(list(design.blocks(100, seed=7)), axis=1)[again(known)]
+    answers = either(yes)
     differences = [
-        average_precision_score(yes, b, sample_weight=w)
-        - average_precision_score(yes, a, sample_weight=w)
+        average_precision_score(answers, again(b), sample_weight=w)
+        - average_precision_score(answers, again(a), sample_weight=w)
         for w in drawn.T
     ]
     reach = t.ppf(0.975, effective(weight[yes]) - 1) * np.std(differences[1:], ddof=1)
@@ -157,11 +158,32 @@ def test_what_moves_both_alike_takes_no_part_in_the_limits(
     known = labels.judged("gemma", "metaresearch")
     yes = labels.positive("gemma", "metaresearch") & known
     noisy = pl.read_parquet(written(noise=0.3))["score_gemma_metaresearch"].to_numpy()
-    alone = replicated({"": Ranking.of(noisy, yes, known)}, design, 100, 0)[""][0]
+    alone = replicated({"": Ranking.of(again(noisy), either(yes), again(known))}, design, 100, 0)[
+        ""
+    ][0]
     assert score.shape == noisy.shape
     own = share(alone, effective(design.weight[yes]))
     told = found.weighted.average_precision.difference
     assert told.high - told.low < (own.high - own.low) / 2
+
+
+def test_a_difference_has_limits_from_ten_positives_on(
+    tiny_bundle: Path, tiny_labels: Path, written: Write, tmp_path: Path
+) -> None:
+    some = tmp_path / "some.parquet"
+    pl.read_parquet(tiny_labels).head(90).write_parquet(some)
+    pairs = [p for p in asked(tiny_bundle, written(), some).pairs if p.why is None]
+    few = [p for p in pairs if p.positives < 10]
+    assert 0 < len(few) < len(pairs)
+    for found in pairs:
+        told = found.plain.average_precision.difference
+        assert told.value is not None
+        if found in few:
+            assert (told.low, told.high) == (None, None)
+            assert told.why == f"no limits: too few positives: {found.positives}; needed 10"
+        else:
+            assert told.low <= told.value <= told.high
+            assert told.why is None
 
 
 def test_means_are_over_pairs_with_twenty_positives(

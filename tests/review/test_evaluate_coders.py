@@ -153,9 +153,7 @@ def test_where_coders_differ_the_rule_decides(made_scored: Path, coded: Coded, s
     assert len(told) == (settled == Settled.agreed)
 
 
-def test_a_sample_of_fixed_allocation_is_said_to_have_too_narrow_limits(
-    made_scored: Path, coded: Coded
-):
+def test_a_sample_of_fixed_allocation_is_said_to_have_wide_limits(made_scored: Path, coded: Coded):
     (note,) = judged(made_scored, coded(coders=1, allocation="fixed")).notes
     assert note.startswith("the sample was drawn with --allocation fixed: few heavy works")
 
