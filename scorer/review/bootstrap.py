@@ -21,6 +21,8 @@ _BLOCK: Final = 1 << 24
 """Weights that are held at a time: 128 MB."""
 _FEWEST: Final = 2
 """Works of a stratum from which a spread can be seen."""
+_FURTHER: Final = 250
+"""Works of each kind that may be further ones: as many tell the odds, and more would cost time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Design:
     weight: Weights
     stratum: npt.NDArray[np.int64]
     drawn: Floats
+    further: tuple[npt.NDArray[np.int64], ...]
+    """Works that replicates take their further works from, each as often as its odds are."""
     joined: int = 0
     """Strata of a single work that were joined with others, since one work shows no spread."""
 
@@ -56,18 +60,30 @@ class Design:
         codes, joined = _joined(codes, weight, finite=finite)
         works, size = np.bincount(codes), np.bincount(codes, weight)
         drawn = np.minimum(works / size, 1.0) if finite else np.zeros(len(works))
-        return cls(weight, codes, drawn, joined)
+        return cls(weight, codes, drawn, _further(weight, codes, drawn), joined)
 
     @property
     def works(self) -> int:
         """Number of works."""
         return len(self.weight)
 
-    def blocks(self, replicates: int, seed: int) -> Iterator[Floats]:
-        """Yield weights, float64 [2 works, columns]: the design's own first, then all replicates.
+    @property
+    def doubled(self) -> npt.NDArray[np.int64]:
+        """The works that have a double, in order: those that are further works."""
+        return np.unique(np.concatenate([np.empty(0, np.int64), *self.further]))
 
-        The second half of the rows are the works' doubles, see `again` and `either`; in the sample
-        itself they weigh nothing.
+    def again(self, values: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+        """Return what is so of works, [works], of works and doubles: [works + doubles]."""
+        return np.concatenate([values, values[self.doubled]])
+
+    def either(self, yes: Booleans) -> Booleans:
+        """Return the answers of works, bool [works], and the others, which doubles give."""
+        return np.concatenate([yes, ~yes[self.doubled]])
+
+    def blocks(self, replicates: int, seed: int) -> Iterator[Floats]:
+        """Yield weights, float64 [works + doubles, columns]: the design's own, then all replicates.
+
+        In the sample itself doubles weigh nothing: see `again` and `either`.
 
         The Bayesian bootstrap (Rubin, 1981) in each stratum: its N works are shared out over the n
         that were drawn by a Dirichlet distribution. Its shapes are 1 - 2 / n and not 1, and what is
@@ -83,20 +99,22 @@ class Design:
         For a share of works of one weight this comes near the mid-P limits (Lancaster, 1961).
         """
         generator = np.random.default_rng(seed)
-        yield again(self.weight)[:, np.newaxis] * np.repeat([1, 0], self.works)[:, np.newaxis]
-        width = max(1, _BLOCK // (2 * self.works))
+        doubled = self.doubled
+        yield np.concatenate([self.weight, np.zeros(len(doubled))])[:, np.newaxis]
+        width = max(1, _BLOCK // (self.works + len(doubled)))
         for start in range(0, replicates, width):
-            yield self._block(generator, min(width, replicates - start))
+            yield self._block(generator, doubled, min(width, replicates - start))
 
-    def _block(self, generator: np.random.Generator, columns: int) -> Floats:
-        further = [
-            (
-                generator.choice(2 * self.works, columns, p=odds),
-                generator.standard_gamma(1, columns),
-            )
-            for odds in self._odds_of_further()
-        ]
-        made = np.zeros((2 * self.works, columns))
+    def _block(
+        self, generator: np.random.Generator, doubled: npt.NDArray[np.int64], columns: int
+    ) -> Floats:
+        further = []
+        for likely in self.further:
+            work = generator.choice(likely, columns)
+            other = generator.integers(0, 2, columns, dtype=bool)
+            row = np.where(other, self.works + np.searchsorted(doubled, work), work)
+            further.append((self.stratum[work], row, generator.standard_gamma(1, columns)))
+        made = np.zeros((self.works + len(doubled), columns))
         places = np.argsort(self.stratum, kind="stable")
         ends = np.cumsum(np.bincount(self.stratum))
         for number, works in enumerate(np.split(places, ends[:-1])):
@@ -105,39 +123,29 @@ class Design:
             if correction == 0:  # all of the stratum is here: nothing about it is left to chance
                 continue
             heavy = _gammas(generator, len(works), columns)
-            beside = [
-                (at, weight * (self.stratum[at % self.works] == number)) for at, weight in further
-            ]
+            beside = [(row, (of == number) * weight) for of, row, weight in further]
             whole = heavy.sum(axis=0) + sum(weight for _, weight in beside)
             size = correction * self.weight[works].sum()
             made[works] += heavy * (size / whole)
-            for at, weight in beside:
-                made[at, np.arange(columns)] += weight * (size / whole)
+            for row, weight in beside:
+                made[row, np.arange(columns)] += weight * (size / whole)
         return made
 
-    def _odds_of_further(self) -> list[Floats]:
-        """Return how likely each work and each double is to be a further work: float64 [2 works].
 
-        First by how many works of the frame that were not drawn it stands for, then all strata
-        alike that have such works.
-        """
-        drawn = self.drawn[self.stratum]
-        of_frame = self.weight * (1 - drawn)
-        of_strata = (drawn < 1) / np.bincount(self.stratum)[self.stratum]
-        open_strata = int((self.drawn < 1).sum())
-        # Of a single stratum both would be the same: one more work is enough to be open.
-        found = [of_frame, of_strata][: min(open_strata, 2)]
-        return [again(odds) / (2 * odds.sum()) for odds in found]
+def _further(
+    weight: Weights, stratum: npt.NDArray[np.int64], drawn: Floats
+) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return the works that further works are taken from: int64 [_FURTHER] of each kind.
 
-
-def again(values: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
-    """Return what is so of works, [works], of works and their doubles: [2 works]."""
-    return np.concatenate([values, values])
-
-
-def either(yes: Booleans) -> Booleans:
-    """Return the answers of works, bool [works], and the others, which their doubles give."""
-    return np.concatenate([yes, ~yes])
+    First by how many works of the frame that were not drawn they stand for; then all strata alike
+    that have such works, where there are several: of one, both kinds would be the same.
+    """
+    generator = np.random.default_rng(0)
+    left = 1 - drawn[stratum]
+    of_frame = weight * left
+    of_strata = (left > 0) / np.bincount(stratum)[stratum]
+    kinds = [of_frame, of_strata][: int((drawn < 1).sum())]
+    return tuple(generator.choice(len(weight), _FURTHER, p=odds / odds.sum()) for odds in kinds)
 
 
 def _gammas(generator: np.random.Generator, works: int, columns: int) -> Floats:

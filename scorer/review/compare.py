@@ -15,7 +15,7 @@ from scorer.engine.progress import Progress, Silence
 from scorer.errors import InputError
 from scorer.labels.sample import Labels
 from scorer.policy.fit import Floats
-from scorer.review.bootstrap import Design, again, either
+from scorer.review.bootstrap import Design
 from scorer.review.bootstrap_interval import Figure, effective, signed
 from scorer.review.compare_common import learned
 from scorer.review.compare_moved import moved
@@ -117,7 +117,7 @@ class _Figures:
     ) -> "_Figures":
         plan: dict[tuple[str, str, int], Measure] = {
             (*pair.name, side): Ranking.of(
-                again(pair.scores[side]), either(pair.yes), again(pair.known)
+                design.again(pair.scores[side]), design.either(pair.yes), design.again(pair.known)
             )
             for pair in pairs
             for side in range(_SIDES)

@@ -13,7 +13,6 @@ import numpy as np
 from scorer.policy.fit import Booleans, Floats, Weights
 from scorer.policy.reliability import STEPS, step_of
 from scorer.review.agreement import Agreement
-from scorer.review.bootstrap import again, either
 from scorer.review.bootstrap_interval import Figure, effective, share, signed
 from scorer.review.calibration import Reliability
 from scorer.review.evaluate_judges import Judges
@@ -80,6 +79,7 @@ class Part:
 
     def plan(self) -> Iterator[tuple[Key, Measure]]:
         """Yield the measures that have support enough, of works and their doubles."""
+        again, either = self.judges.design.again, self.judges.design.either
         for asked in self.questions:
             known = asked.known & self.mask
             if self.support.lacking(known, asked.yes):

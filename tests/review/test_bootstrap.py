@@ -9,15 +9,15 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from scorer.errors import InputError
-from scorer.review.bootstrap import Design, again, either
+from scorer.review.bootstrap import Design
 from scorer.review.bootstrap_interval import effective, share, signed
 from scorer.review.metrics import Shares
 
 
 def replicates(design: Design, count: int, seed: int = 0) -> np.ndarray:
-    """Return all replicate weights, [works and their doubles, count]."""
+    """Return all replicate weights, [works and doubles, count]."""
     first, *blocks = design.blocks(count, seed)
-    assert first[:, 0].tolist() == [*design.weight.tolist(), *([0.0] * design.works)]
+    assert first[:, 0].tolist() == [*design.weight.tolist(), *([0.0] * len(design.doubled))]
     return np.concatenate(blocks, axis=1)
 
 
@@ -39,20 +39,18 @@ def test_weights_of_a_stratum_add_up_to_its_works_and_none_is_negative(
     weights = replicates(made, 20, seed)
     assert (weights >= 0).all()
     for number, (n, more) in enumerate(sizes):
-        of_stratum = weights[again(made.stratum == number)].sum(axis=0)
+        of_stratum = weights[made.again(made.stratum) == number].sum(axis=0)
         assert of_stratum == pytest.approx(n + more)
 
 
 def test_the_spread_of_a_total_is_that_of_the_textbook(monkeypatch: pytest.MonkeyPatch) -> None:
     # Cochran (1977), 5.3: V = sum of N^2 (1 - n/N) s^2 / n; two works a stratum are the hard case.
-    monkeypatch.setattr(Design, "_odds_of_further", lambda _: [])
+    monkeypatch.setattr("scorer.review.bootstrap._further", lambda *_: ())
     sizes = [(2, 10), (2, 300), (3, 90), (5, 20), (40, 60)]
     made = design(sizes)
     chance = np.random.default_rng(3)
     value = chance.normal(size=made.works) + made.stratum
-    weights = replicates(made, 40_000)
-    assert not weights[made.works :].any()
-    totals = value @ weights[: made.works]
+    totals = value @ replicates(made, 40_000)
     expected = 0.0
     for number, (n, size) in enumerate(sizes):
         expected += size**2 * (1 - n / size) * value[made.stratum == number].var(ddof=1) / n
@@ -62,20 +60,26 @@ def test_the_spread_of_a_total_is_that_of_the_textbook(monkeypatch: pytest.Monke
 
 def test_a_replicate_holds_one_further_work_of_the_frame_and_one_of_any_stratum() -> None:
     # 297 of 304 works that were not drawn lie in the first stratum, 7 in the second, none in the
-    # third. A work of the second is one of both with 7 / 304 of the odds, and half of them.
+    # third; the second kind is of the first and the second by even odds.
     made = design([(3, 300), (3, 10), (4, 4)])
+    of_frame, of_strata = made.further
+    assert [(kind < 3).mean() for kind in (of_frame, of_strata)] == pytest.approx(
+        [297 / 304, 1 / 2], abs=0.1
+    )
+    assert made.doubled.tolist() == sorted({*of_frame.tolist(), *of_strata.tolist()})
+    assert max(made.doubled) < 6
     weights = replicates(made, 20_000)
-    doubles = weights[made.works :]
+    doubles, stratum = weights[made.works :], made.stratum[made.doubled]
     assert (doubles > 0).sum(axis=0).max() == 2
-    assert not doubles[6:].any()
     # Half of them have the work's own answer: then it is the work itself that weighs more.
-    met = (doubles[:3] > 0).any(axis=0), (doubles[3:6] > 0).any(axis=0)
-    odds = [1 - (1 - 297 / 304 / 2) * (1 - 1 / 4), 1 - (1 - 7 / 304 / 2) * (1 - 1 / 4)]
-    assert [each.mean() for each in met] == pytest.approx(odds, abs=0.015)
-    # It weighs as much as a drawn work does on average: of 3 gammas of shape 1/3, and its own of 1.
-    alone = (doubles[3:6] > 0).sum(axis=0) == 1
-    share = doubles[3:6, alone].sum(axis=0) / (10 * np.sqrt(0.7))
-    assert share.mean() == pytest.approx(1 / 2, abs=0.05)
+    for number in (0, 1):
+        odds = [(made.stratum[kind] == number).mean() / 2 for kind in made.further]
+        met = (doubles[stratum == number] > 0).any(axis=0)
+        assert met.mean() == pytest.approx(1 - (1 - odds[0]) * (1 - odds[1]), abs=0.015)
+    # Alone it weighs as much as a drawn work does on average: three gammas of shape 1/3, its of 1.
+    alone = (doubles[stratum == 1] > 0).sum(axis=0) == 1
+    share = doubles[stratum == 1][:, alone].sum(axis=0) / (10 * np.sqrt(0.7))
+    assert share.mean() == pytest.approx(1 / 2, abs=0.06)
 
 
 def test_a_share_of_works_of_one_weight_has_nearly_the_mid_p_limits() -> None:
@@ -83,7 +87,7 @@ def test_a_share_of_works_of_one_weight_has_nearly_the_mid_p_limits() -> None:
     yes = np.arange(40) < 3
     made = Design.of(np.ones(40), None)
     weights = replicates(made, 40_000)
-    measure = Shares.of([either(yes)], [np.ones(80, bool)])
+    measure = Shares.of([made.either(yes)], [np.ones(len(weights), bool)])
     found = measure.figures(measure.sums @ weights)[0]
     limits = share(np.append(0.075, found), works=40)
 
@@ -99,28 +103,27 @@ def test_a_heavy_stratum_without_a_yes_may_hold_some() -> None:
     made = design([(30, 30_000), (70, 300)])
     yes = np.arange(100) >= 60
     weights = replicates(made, 2_000)
-    measure = Shares.of([either(yes)], [np.ones(200, bool)])
-    sample = measure.figures(measure.sums @ np.append(made.weight, np.zeros(100))[:, np.newaxis])
+    measure = Shares.of([made.either(yes)], [np.ones(len(weights), bool)])
     found = measure.figures(measure.sums @ weights)[0]
-    limits = share(np.append(sample[0], found), works=effective(made.weight))
-    assert limits.value == pytest.approx(40 / 70 * 300 / 30_300)
+    limits = share(np.append(40 / 70 * 300 / 30_300, found), works=effective(made.weight))
     assert limits.high > 0.05  # 0 of 30: mid-P up to 0.095
 
 
 def test_doubles_have_the_other_answer() -> None:
-    assert again(np.array([0.5, 0.25])).tolist() == [0.5, 0.25, 0.5, 0.25]
-    assert either(np.array([True, False])).tolist() == [True, False, False, True]
+    made = design([(3, 30), (2, 2)])
+    assert made.doubled.tolist() == [0, 1, 2]
+    assert made.again(np.arange(5)).tolist() == [0, 1, 2, 3, 4, 0, 1, 2]
+    yes = np.array([True, False, True, False, True])
+    assert made.either(yes).tolist() == [*yes.tolist(), False, True, False]
 
 
 def test_a_stratum_that_was_drawn_whole_does_not_vary() -> None:
     made = design([(3, 3), (4, 40)])
     weights = replicates(made, 50)
     assert (weights[:3] == 1).all()
-    assert not weights[7:10].any()
-    assert (weights[3:7].std(axis=1) > 0).all()
-    whole = replicates(Design.of(np.ones(5), None, finite=True), 5)
-    assert (whole[:5] == 1).all()
-    assert not whole[5:].any()
+    assert made.doubled.tolist() == [3, 4, 5, 6]
+    assert (weights[3:].std(axis=1) > 0).all()
+    assert (replicates(Design.of(np.ones(5), None, finite=True), 7) == np.ones((5, 7))).all()
 
 
 def test_weights_that_tell_no_size_leave_the_frame_without_end() -> None:
@@ -156,6 +159,7 @@ def test_a_seed_gives_the_same_weights_whatever_the_memory(monkeypatch: pytest.M
     made = design([(5, 50), (3, 9)])
     assert (replicates(made, 30, seed=1) == replicates(made, 30, seed=1)).all()
     assert (replicates(made, 30, seed=1) != replicates(made, 30, seed=2)).any()
+    assert made.doubled.tolist() == [*range(8)]
     monkeypatch.setattr("scorer.review.bootstrap._BLOCK", 160)
     blocks = [block.shape for block in made.blocks(25, 1)]
     assert blocks == [(16, 1), (16, 10), (16, 10), (16, 5)]

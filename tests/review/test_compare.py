@@ -17,7 +17,7 @@ from scorer.engine.run import run
 from scorer.errors import InputError, ScorerError, UsageError
 from scorer.labels.sample import read_label_table
 from scorer.review import compare_sides
-from scorer.review.bootstrap import Design, again, either
+from scorer.review.bootstrap import Design
 from scorer.review.bootstrap_interval import effective, share
 from scorer.review.compare import CompareRequest, compare
 from scorer.review.compare_results import Beside, Comparison, content, table
@@ -135,11 +135,18 @@ def test_limits_are_of_differences_in_the_same_replicates_within_strata(
     )
     design = Design.of(labels.weight, labels.stratum)
     assert len(design.drawn) == 3
-    drawn = np.concatenate(list(design.blocks(100, seed=7)), axis=1)[again(known)]
-    answers = either(yes)
+    judged = design.again(known)
+
+    def with_doubles(of_known: np.ndarray) -> np.ndarray:
+        whole = np.zeros(len(known))
+        whole[known] = of_known
+        return design.again(whole)[judged]
+
+    drawn = np.concatenate(list(design.blocks(100, seed=7)), axis=1)[judged]
+    answers = design.either(labels.positive("gemma", "metaresearch"))[judged]
     differences = [
-        average_precision_score(answers, again(b), sample_weight=w)
-        - average_precision_score(answers, again(a), sample_weight=w)
+        average_precision_score(answers, with_doubles(b), sample_weight=w)
+        - average_precision_score(answers, with_doubles(a), sample_weight=w)
         for w in drawn.T
     ]
     reach = t.ppf(0.975, effective(weight[yes]) - 1) * np.std(differences[1:], ddof=1)
@@ -158,9 +165,12 @@ def test_what_moves_both_alike_takes_no_part_in_the_limits(
     known = labels.judged("gemma", "metaresearch")
     yes = labels.positive("gemma", "metaresearch") & known
     noisy = pl.read_parquet(written(noise=0.3))["score_gemma_metaresearch"].to_numpy()
-    alone = replicated({"": Ranking.of(again(noisy), either(yes), again(known))}, design, 100, 0)[
-        ""
-    ][0]
+    alone = replicated(
+        {"": Ranking.of(design.again(noisy), design.either(yes), design.again(known))},
+        design,
+        100,
+        0,
+    )[""][0]
     assert score.shape == noisy.shape
     own = share(alone, effective(design.weight[yes]))
     told = found.weighted.average_precision.difference
