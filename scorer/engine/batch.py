@@ -57,7 +57,7 @@ def score_columns(
     frame: pl.DataFrame, scores: Scores, targets: Targets, excluded: ExcludedWorks | None
 ) -> pl.DataFrame:
     """Return `id`, `segment`, `usable_title` and the score columns."""
-    usable = longer_than_ten(text(frame, "title"))
+    usable = longer_than_ten(text(frame, "title"), scores.title_letters)
     return pl.DataFrame(
         [
             frame["id"],

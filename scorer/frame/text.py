@@ -55,9 +55,16 @@ def clean(texts: pl.Series) -> pl.Series:
     return _fold(plain_text(texts)).str.replace_all(_SPACE, " ").str.strip_chars(" ")
 
 
-def longer_than_ten(titles: pl.Series) -> pl.Series:
-    """Tell which titles have a clean form of more than ten characters (Boolean, null counts no)."""
-    long = titles.str.contains(_SURELY_LONG).fill_null(False)
+def longer_than_ten(titles: pl.Series, letters: npt.NDArray[np.int64] | None = None) -> pl.Series:
+    """Tell which titles have a clean form of more than ten characters (Boolean, null counts no).
+
+    `letters`: int64 [titles], the characters of each title's tokens, where they have been counted:
+    the clean form has them all.
+    """
+    if letters is None:
+        long = titles.str.contains(_SURELY_LONG).fill_null(False)
+    else:
+        long = pl.Series(titles.name, letters > 10)  # noqa: PLR2004
     unsettled = (~long).arg_true()
     if unsettled.is_empty():
         return long

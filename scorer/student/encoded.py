@@ -1,6 +1,6 @@
 """What an encoder gives and a session takes: the n-gram ids of each work of a batch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,11 +18,13 @@ class EncodedWorks:
     """The n-grams of a batch: work `i` has the distinct `ids[offsets[i]:offsets[i + 1]]`.
 
     `ids`: int32 [n-grams], from 1; their order within a work means nothing: sums are exact.
-    `offsets`: int64 [works + 1].
+    `offsets`: int64 [works + 1]. `title_letters`: int64 [works], the characters of each title's
+    tokens, where the encoder counts them.
     """
 
     ids: Ids
     offsets: Offsets
+    title_letters: Offsets | None = None
 
 
 def capped(works: EncodedWorks) -> EncodedWorks:
@@ -35,4 +37,4 @@ def capped(works: EncodedWorks) -> EncodedWorks:
     within = np.arange(len(ids)) - np.repeat(works.offsets[:-1], counts)
     kept = np.minimum(counts, MOST_NGRAMS_A_WORK)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
-    return EncodedWorks(ids[within < MOST_NGRAMS_A_WORK], offsets)
+    return replace(works, ids=ids[within < MOST_NGRAMS_A_WORK], offsets=offsets)

@@ -6,7 +6,7 @@ padding, nor neighbours, nor threads can change a bit.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scorer.errors import BundleError
-from scorer.student.encoded import EncodedWorks
+from scorer.student.encoded import EncodedWorks, Offsets
 from scorer.student.runtime import check_outputs, open_graph, promised_shapes, run_graph
 from scorer.targets import Targets
 
@@ -34,13 +34,15 @@ class Scores:
     `binary`: head -> float32 [works, categories + flags]; `axes`: head -> axis -> float32
     [works, values]. All lie in [0, 1]. Where the places of the best values were found on the way:
     `best`, head -> axis -> uint8 [works], and `best_mean`, axis -> uint8 [works], that of the mean
-    over the heads that have learned the axis; the first of equals.
+    over the heads that have learned the axis; the first of equals. `title_letters`: as the
+    encoder counted them.
     """
 
     binary: Mapping[str, Floats]
     axes: Mapping[str, Mapping[str, Floats]]
     best: Mapping[str, Mapping[str, Places]] | None = None
     best_mean: Mapping[str, Places] | None = None
+    title_letters: Offsets | None = None
 
     @classmethod
     def of_outputs(cls, outputs: Mapping[str, Floats], targets: Targets) -> Self:
@@ -80,7 +82,8 @@ class Session:
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         outputs = {name: scores.take(back, axis=0) for name, scores in outputs.items()}
-        return Scores.of_outputs(outputs, self._targets)
+        found = Scores.of_outputs(outputs, self._targets)
+        return replace(found, title_letters=works.title_letters)
 
     def _run(self, ids: npt.NDArray[np.int32]) -> list[Floats]:
         return run_graph(self._session, {"ids": ids}, self._shapes)

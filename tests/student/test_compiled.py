@@ -5,10 +5,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_ngrams import ENCODER, POOL, SETTINGS, TITLES_ALONE, frame_of, vocabulary_of
 
+from scorer.frame.text import longer_than_ten
 from scorer.policy.axes import choose_axes
 from scorer.student.bundle import Student, load_student
 from scorer.student.constants import graph_constants
@@ -178,6 +179,30 @@ def test_an_empty_frame_and_an_empty_vocabulary_give_no_ids() -> None:
 
 def test_columns_that_are_not_there_have_no_say() -> None:
     same(ENCODER, pl.DataFrame({"id": ["W1", "W2"], "title": ["Open science", None]}))
+
+
+short = st.lists(st.sampled_from([*"ab1é½ǆﬁß²α\u0301\u00ad\u200b -.", "Ã©", "&amp;", "<b>"]))
+
+
+@settings(max_examples=200)
+@given(st.lists(texts | short.map("".join), min_size=1, max_size=6))
+@example(["abcdefghij", "abcdefghij!", "abcdefghijk", "abcde-fghij", "ﬁﬁﬁﬁﬁ", "ﬁﬁﬁﬁﬁﬁ", None])
+def test_counted_letters_settle_which_titles_are_usable(drawn: list[str | None]) -> None:
+    frame = frame_of([{"title": title} for title in drawn])
+    counted = COMPILED.encode(frame).title_letters
+    assert counted is not None
+    assert counted.dtype == np.int64
+    assert longer_than_ten(frame["title"], counted).equals(longer_than_ten(frame["title"]))
+
+
+def test_letters_are_told_with_the_scores_where_titles_are_read(made_student: Student) -> None:
+    works = frame_of([{"title": "Open été"}, {"title": None}])
+    assert made_student.score(works).title_letters is None
+    found = made_student.compiled().score(works).title_letters
+    assert found is not None
+    assert found.tolist() == [7, 0]
+    no_title = NgramEncoder(SETTINGS.model_copy(update={"text": ()}), vocabulary_of([]))
+    assert CompiledEncoder(no_title).encode(works).title_letters is None
 
 
 def test_a_compiled_student_gives_the_same_scores(works: pl.DataFrame) -> None:

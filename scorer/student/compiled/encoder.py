@@ -96,7 +96,8 @@ class CompiledEncoder:
             ids,
             offsets,
         )
-        return capped(EncodedWorks(ids[: offsets[-1]], offsets))
+        counted = None if titles.plain is None else titles.letters
+        return capped(EncodedWorks(ids[: offsets[-1]], offsets, counted))
 
     def _of_text(self, name: str, frame: pl.DataFrame) -> "_Found":
         """Return the ids of a column of running text."""

@@ -4,6 +4,7 @@ The constants are those of `model.onnx`. Before it is used, the loop must give t
 onnxruntime on many drawn works; a graph of another form stays with onnxruntime.
 """
 
+from dataclasses import replace
 from typing import Final, Self, TypeVar
 
 import numpy as np
@@ -102,7 +103,8 @@ class CompiledSession:
             best,
             best_mean,
         )
-        return self._by_name(scores, best, best_mean)
+        named = self._by_name(scores, best, best_mean)
+        return replace(named, title_letters=works.title_letters)
 
     def _by_name(
         self,
