@@ -22,7 +22,12 @@ from scorer.student.session import Session
 
 pytest.importorskip("numba", reason="the extra fast is not installed")
 
-from scorer.student.compiled.encode_loops import find_ngrams, join_ids
+from scorer.student.compiled.encode_loops import (
+    find_foreign,
+    find_ngrams,
+    find_small,
+    join_ids,
+)
 from scorer.student.compiled.encoder import CompiledEncoder
 from scorer.student.compiled.session import CompiledSession
 
@@ -163,6 +168,17 @@ def test_each_of_many_works_has_an_id_once() -> None:
     assert found == [[1, 2], [2], [], [1]] * 300
 
 
+def test_small_letters_of_any_script_are_seen() -> None:
+    settings_ = SETTINGS.model_copy(update={"text": (TextField(field="title"),)})
+    known = [("title.capitals", "0"), ("title.capitals", "1")]
+    encoder = NgramEncoder(settings_, vocabulary_of(known))
+    small = ["OPEN a", "z", "ÉTÉ à", "Σ σ", "ß", "Éa"]
+    none = ["OPEN", "", None, "ÉTÉ", "Σ @[`{", "深度学习", "ª", "12"]
+    titles = [title for pair in zip(none, [*small, *small], strict=False) for title in pair]
+    found = same(encoder, frame_of([{"title": title} for title in titles]))
+    assert found == [[2], [1]] * len(none)
+
+
 def test_a_work_keeps_its_4096_lowest_ids() -> None:
     words = [f"w{number}" for number in range(5_000)]
     shuffled = " ".join(np.random.default_rng(0).permutation(words))
@@ -276,4 +292,5 @@ def test_a_made_student_gives_the_same_ids(works: pl.DataFrame, made_student: St
 )
 def test_the_loops_are_compiled_for_one_kind_of_arrays(encoder: NgramEncoder) -> None:
     CompiledEncoder(encoder).encode(frame_of(POOL))
-    assert (len(find_ngrams.signatures), len(join_ids.signatures)) == (1, 1)
+    loops = (find_foreign, find_small, find_ngrams, join_ids)
+    assert [len(loop.signatures) for loop in loops] == [1] * len(loops)

@@ -28,6 +28,7 @@ _LOWER_HALF: Final = 0xFFFF_FFFF
 # Odd, with bits all over: the golden ratio (Knuth, *The Art of Computer Programming* 3, 6.4).
 _SCATTER: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 _HIGH: Final = np.uint8(0x80)
+_FIRST_SMALL, _LAST_SMALL = np.uint8(ord("a")), np.uint8(ord("z"))
 _HIGH_BITS: Final = np.uint64(0x8080_8080_8080_8080)
 # An ASCII letter or digit in lower case; 0 for any other byte.
 _LOWER: Final = np.array(
@@ -63,6 +64,7 @@ class Lexicon(NamedTuple):
 
 MEANINGS: Final = range(5)
 """The columns of `Lexicon.meanings`."""
+NO, YES, MAYBE = range(3)
 WORD, BEGIN, SECOND, FIRST, SHIFT = MEANINGS
 
 
@@ -122,25 +124,44 @@ def find_foreign(source: Bytes, words: Hashes, bounds: Places, starts: Places, e
     `words`: the whole words of eight bytes of `source`. As many pieces as there is room for are put
     into `starts` and `ends`.
     """
-    found = 0
-    for row in range(len(bounds) - 1):
-        at, stop = bounds[row], bounds[row + 1]
-        while at < stop:
-            if at % BLOCK == 0 and at // BLOCK < len(words) and not words[at // BLOCK] & _HIGH_BITS:
-                at += BLOCK
-                continue
-            if source[at] < _HIGH:
-                at += 1
-                continue
-            start = at
-            while start > bounds[row] and not _IS_SPACE[source[start - 1]]:
-                start -= 1
-            while at < stop and not _IS_SPACE[source[at]]:
-                at += 1
-            if found < len(starts):
-                starts[found], ends[found] = start, at
-            found += 1
+    found = row = 0
+    at, end = bounds[0], bounds[-1]
+    while at < end:
+        if at % BLOCK == 0:
+            word = at // BLOCK
+            while word < len(words) and not words[word] & _HIGH_BITS:
+                word += 1
+            at = word * BLOCK
+        if at >= end:
+            break
+        if source[at] < _HIGH:
+            at += 1
+            continue
+        while bounds[row + 1] <= at:
+            row += 1
+        start = at
+        while start > bounds[row] and not _IS_SPACE[source[start - 1]]:
+            start -= 1
+        while at < bounds[row + 1] and not _IS_SPACE[source[at]]:
+            at += 1
+        if found < len(starts):
+            starts[found], ends[found] = start, at
+        found += 1
     return found
+
+
+@compiled
+def find_small(source: Bytes, bounds: Places, small: Stamps) -> None:
+    """Tell which texts hold a small letter, uint8 [texts]: `NO`, `YES`, `MAYBE` beyond ASCII."""
+    for row in range(len(bounds) - 1):
+        found = NO
+        for at in range(bounds[row], bounds[row + 1]):
+            if _FIRST_SMALL <= source[at] <= _LAST_SMALL:
+                found = YES
+                break
+            if source[at] >= _HIGH:
+                found = MAYBE
+        small[row] = found
 
 
 @inlined

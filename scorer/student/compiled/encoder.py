@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,16 +22,19 @@ from scorer.student.compiled.encode_loops import (
     BEGIN,
     BLOCK,
     FIRST,
+    MAYBE,
     MEANINGS,
     SECOND,
     SHIFT,
     WORD,
+    YES,
     Bytes,
     Lexicon,
     Texts,
     fill_slots,
     find_foreign,
     find_ngrams,
+    find_small,
     join_ids,
 )
 from scorer.student.encoded import EncodedWorks, Ids, Offsets, capped
@@ -44,9 +48,13 @@ _NO_IDS: Final = np.empty(0, np.int32)
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A column's plain texts (none: not read), their ids, and how long they are: int64 [texts]."""
+    """A column's plain texts (none: not read), their ids, and how long they are: int64 [texts].
+
+    `texts`: the plain texts as the loops read them.
+    """
 
     plain: pl.Series | None
+    texts: Texts | None
     works: EncodedWorks
     tokens: Offsets
     letters: Offsets
@@ -54,7 +62,7 @@ class _Found:
     @classmethod
     def nothing(cls, height: int) -> "_Found":
         none = np.zeros(height, np.int64)
-        return cls(None, EncodedWorks(_NO_IDS, np.zeros(height + 1, np.int64)), none, none)
+        return cls(None, None, EncodedWorks(_NO_IDS, np.zeros(height + 1, np.int64)), none, none)
 
 
 class CompiledEncoder:
@@ -111,15 +119,15 @@ class CompiledEncoder:
         tokens, letters = np.empty(len(plain), np.int64), np.empty(len(plain), np.int64)
         seen = np.zeros(self._encoder.size, np.uint8)
         find_ngrams(lexicon, texts, seen, ids, offsets, tokens, letters)
-        return _Found(plain, EncodedWorks(ids[: offsets[-1]], offsets), tokens, letters)
+        return _Found(plain, texts, EncodedWorks(ids[: offsets[-1]], offsets), tokens, letters)
 
     def _of_shape(self, height: int, titles: "_Found") -> Ids:
         """Return the ids of the titles' shapes: int32 [channels, works], 0 for none."""
-        if not self._encoder.has_shape or titles.plain is None:
+        if not self._encoder.has_shape or titles.texts is None or titles.plain is None:
             return np.empty((0, height), np.int32)
         words = self._words[np.minimum(titles.tokens, len(self._words) - 1)]
         letters = self._letters[np.minimum(titles.letters, len(self._letters) - 1)]
-        small = shape.has_small_letters(titles.plain)
+        small = _has_small_letters(titles.plain, titles.texts)
         return np.stack([words, letters, np.where(small, *self._capitals)])
 
     def _steps(self, channel: str, steps: shape.Steps) -> Ids:
@@ -203,6 +211,16 @@ def _flat(texts: pl.Series) -> tuple[Bytes, Offsets]:
     _, offsets, content = column.buffers()
     bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     return np.frombuffer(content or b"", np.uint8), bounds
+
+
+def _has_small_letters(plain: pl.Series, texts: Texts) -> npt.NDArray[np.bool_]:
+    """Tell as `shape.has_small_letters` does; few texts have none of ASCII, but others."""
+    found = np.empty(len(plain), np.uint8)
+    find_small(texts.source, texts.bounds, found)
+    small: npt.NDArray[np.bool_] = found == YES
+    if len(unsettled := np.flatnonzero(found == MAYBE)):
+        small[unsettled] = shape.has_small_letters(plain.gather(unsettled))
+    return small
 
 
 def _foreign_pieces(source: Bytes, bounds: Offsets) -> tuple[Offsets, Offsets]:
