@@ -103,6 +103,6 @@ def _column(values: pl.Series | pa.ChunkedArray, kind: pa.DataType) -> pa.Chunke
         if isinstance(values.dtype, pl.Enum):
             codes = values.to_physical().rechunk().to_arrow()  # of a byte, mostly
             words = pa.array(values.dtype.categories, pa.string())
-            return pa.DictionaryArray.from_arrays(codes, words)
+            return pa.DictionaryArray.from_arrays(codes, words, safe=False)  # no code is off
         values = values.rechunk().to_arrow()
     return values if values.type == kind else values.cast(kind)

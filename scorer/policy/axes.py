@@ -51,9 +51,9 @@ def choose_axes(
         fitted = _fitted(axis, targets)
         for head in targets.head_names:
             by_head[head][axis.name] = (
-                names.gather(best[head][axis.name]) if head in fitted else nothing
+                names.gather(pl.Series(best[head][axis.name])) if head in fitted else nothing
             )
-        by_mean[axis.name] = names.gather(best_mean[axis.name]) if fitted else nothing
+        by_mean[axis.name] = names.gather(pl.Series(best_mean[axis.name])) if fitted else nothing
     return AxisChoices(by_head, by_mean)
 
 
