@@ -173,6 +173,7 @@ class _Calling:
             exclude_ids=request.exclude_ids,
         )
         schema = row_schema(targets, decision.policy, request.mode, scored.kept_schema())
+        schema = _as_encoded(schema, scored.file.schema_arrow)
         return cls(request, scored, decision, RowGroupReader(request.scores, scored.file), schema)
 
     def part(self, number: int) -> tuple[RowGroup, Tally]:
@@ -273,3 +274,15 @@ class _Calling:
                 stored_name(kind, axis, self._there) for kind in [*targets.head_names, CANDIDATE]
             ]
         return list(dict.fromkeys(columns))
+
+
+def _as_encoded(schema: pa.Schema, file: pa.Schema) -> pa.Schema:
+    """Return a schema whose columns are nullable where those of the file are: bytes are taken over.
+
+    Files of earlier versions do not say which columns are never null.
+    """
+    fields = [
+        field.with_nullable(file.field(field.name).nullable) if field.name in file.names else field
+        for field in schema
+    ]
+    return pa.schema(fields, metadata=schema.metadata)

@@ -349,6 +349,7 @@ class Job:
             "on_bad_record": self.request.on_bad_record,
             "software": self.software,
             "provider": self.provider,
+            "columns": str(row_schema(self.targets, self.decision.policy, self.request.mode)),
         }
         if self.refining is not None:
             content["refine"] = self.refining.fingerprint()

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.engine.manifest import RunManifest, manifest_path, read_manifest
-from scorer.engine.rows import row_schema
+from scorer.engine.rows import other_columns, row_schema
 from scorer.errors import InputError, RefusedError, UsageError
 from scorer.frame.files import LocalFile
 from scorer.frame.parquet import open_parquet
@@ -52,13 +52,11 @@ class ScoredFile:
             raise _of_two(path, manifest)
         expected = row_schema(manifest.targets, manifest.policy, manifest.mode)
         found: pa.Schema = file.schema_arrow
-        for place, wanted in enumerate(expected):
-            there = found.field(place) if place < len(found) else None
-            if there is None or there.name != wanted.name or there.type != wanted.type:
-                raise InputError(
-                    f"{path}: column {place} is {there}, expected {wanted}.\n"
-                    "Not a scored file of this version: score the frame again with scorer run."
-                )
+        for other in other_columns(found, expected):
+            raise InputError(
+                f"{path}: {other}.\n"
+                "Not a scored file of this version: score the frame again with scorer run."
+            )
         if (size := path.stat().st_size) != manifest.output.size:
             raise _changed(path, f"{size:,} bytes", f"{manifest.output.size:,}")
         text = {field.name for field in found if pa.types.is_string(field.type)} - {"id"}

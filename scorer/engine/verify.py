@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from scorer.engine.counts import Tally
 from scorer.engine.files import sha256
 from scorer.engine.manifest import RunManifest
-from scorer.engine.rows import row_schema
+from scorer.engine.rows import other_columns, row_schema
 from scorer.engine.scored import open_scored
 from scorer.engine.verify_refined import CHOSEN, wrong_stage
 from scorer.errors import InputError
@@ -120,10 +120,7 @@ def _schema(file: pq.ParquetFile, manifest: RunManifest) -> Iterator[Check]:
     yield check
     check = Check("columns and types are those of the contract")
     expected = row_schema(manifest.targets, manifest.policy, manifest.mode)
-    for place, wanted in enumerate(expected):
-        there = schema.field(place) if place < len(schema) else None
-        if there is None or there.name != wanted.name or there.type != wanted.type:
-            check.add([f"column {place}: {there}, expected {wanted}"])
+    check.add([*other_columns(schema, expected)])
     if (kept := tuple(schema.names[len(expected) :])) != manifest.kept:
         check.add([f"further columns {kept}, the manifest says {manifest.kept}"])
     yield check

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.engine.verify import verify
@@ -44,3 +45,9 @@ def write(policy: Policy, path: Path) -> Path:
 
 def categories(path: Path, kind: str) -> list[list[str]]:
     return pl.read_parquet(path)[f"{kind}_categories"].to_list()
+
+
+def nullable(table: pa.Table) -> pa.Table:
+    """The same table whose columns may be null, as files of earlier versions had them all."""
+    fields = [field.with_nullable(True) for field in table.schema]
+    return table.cast(pa.schema(fields, metadata=table.schema.metadata))

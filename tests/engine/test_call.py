@@ -1,12 +1,13 @@
 """New calls for scores that are there are those that a run would have made, to the bit."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from decisions import changed, column_bytes, failing, write
+from decisions import changed, column_bytes, failing, nullable, write
 
 from scorer.engine.call import CallRequest, call
 from scorer.engine.files import sha256
@@ -78,6 +79,37 @@ def test_calling_is_running_with_that_decision(
     run(request_for(keep=KEEP, **decisions[way]))
     call(call_for(**decisions[way]))
     same(call_for().output, request_for().output)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_whose_columns_may_all_be_null_is_called_alike(
+    *,
+    call_for: Callable[..., CallRequest],
+    parted: Path,
+    decisions: dict[str, dict[str, object]],
+    tmp_path: Path,
+    way: str,
+) -> None:
+    """Files of earlier versions were so; columns that do not change are taken over as bytes."""
+    earlier = tmp_path / "earlier.parquet"
+    pq.write_table(nullable(pq.read_table(parted)), earlier, row_group_size=64)
+    content = json.loads(manifest_path(parted).read_text())
+    content["output"] |= {"size": earlier.stat().st_size, "sha256": sha256(earlier)}
+    manifest_path(earlier).write_text(json.dumps(content))
+    called = tmp_path / "called-earlier.parquet"
+    call(call_for(scores=earlier, output=called, **decisions[way]))
+    call(call_for(**decisions[way]))
+    assert failing(called) == []
+    assert nullable(pq.read_table(called)).equals(nullable(pq.read_table(call_for().output)))
+
+
+def test_columns_that_are_never_null_say_so(parted: Path) -> None:
+    schema = pq.read_schema(parted)
+    never = {field.name for field in schema if not field.nullable}
+    assert {name for name in schema.names if name.startswith("score_")} < never
+    assert never > {"id", "segment", "classification", "prediction_status", "usable_title"}
+    assert not never & {"threshold_uncertainty", "candidate_categories", "codex_genre", *KEEP}
+    assert all(pq.read_table(parted)[name].null_count == 0 for name in never)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from decisions import nullable
 
 from scorer.decide.called import count_calls
 from scorer.engine.call import CallRequest, call
@@ -34,7 +35,7 @@ def crafted(copied: Path) -> Callable[..., Path]:
     """Change the copy's table; its manifest has the right size and hash."""
 
     def write(damage: Callable[[pa.Table], pa.Table]) -> Path:
-        pq.write_table(damage(pq.read_table(copied)), copied, row_group_size=64)
+        pq.write_table(damage(nullable(pq.read_table(copied))), copied, row_group_size=64)
         content = json.loads(manifest_path(copied).read_text())
         content["output"] |= {"size": copied.stat().st_size, "sha256": sha256(copied)}
         manifest_path(copied).write_text(json.dumps(content))
@@ -197,8 +198,7 @@ def test_a_frame_is_not_a_scored_file(
 ) -> None:
     shutil.copy(tiny_frame, copied)
     assert refused(InputError, call_for(scores=copied)) == (
-        f"{copied}: column 0 is pyarrow.Field<id: large_string>, expected pyarrow.Field<id: "
-        "string>.\n"
+        f"{copied}: column 0 is id (large_string), expected id (string).\n"
         "Not a scored file of this version: score the frame again with scorer run."
     )
 

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from decisions import nullable
 
 from scorer.engine.counts import Tally
 from scorer.engine.files import sha256
@@ -47,7 +48,7 @@ def damaged(scored: Path, tmp_path: Path) -> Callable[..., Path]:
 
     def write(damage: Damage, *, recount: bool = True, **changes: object) -> Path:
         path = tmp_path / "out.parquet"
-        table = damage(pq.read_table(scored))
+        table = damage(nullable(pq.read_table(scored)))
         pq.write_table(table, path, compression="zstd")
         content = json.loads(manifest_path(scored).read_text())
         content["output"] |= {"size": path.stat().st_size, "sha256": sha256(path)}
@@ -347,7 +348,7 @@ def test_a_file_of_other_columns_is_refused(damaged: Callable[..., Path]) -> Non
     with pytest.raises(InputError) as refused:
         verify(path)
     first, second = str(refused.value).splitlines()
-    assert first.startswith("not a scored file of this contract: column 15: ")
+    assert first.startswith("not a scored file of this contract: column 15 is gemma_categories ")
     assert "codex_flags" in first
     assert second == "Score the frame again with scorer run."
 

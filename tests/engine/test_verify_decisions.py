@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from decisions import failing
+from decisions import failing, nullable
 
 from scorer.engine.call import CallRequest, call
 from scorer.engine.counts import Tally
@@ -37,7 +37,7 @@ def forged(tmp_path: Path) -> Forge:
     def forge(
         path: Path, row: int, *, manifest: dict[str, object] | None = None, **cells: object
     ) -> dict[str, list[str]]:
-        table = pq.read_table(path)
+        table = nullable(pq.read_table(path))
         for name, value in cells.items():
             place, field = table.schema.get_field_index(name), table.schema.field(name)
             values = table[name].to_pylist()
