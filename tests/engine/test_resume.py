@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import scorer.engine.job
@@ -18,6 +19,7 @@ from scorer.engine.files import sha256
 from scorer.engine.manifest import manifest_path, read_manifest
 from scorer.engine.progress import Silence
 from scorer.engine.request import RunRequest
+from scorer.engine.rows import row_schema
 from scorer.engine.run import run
 from scorer.engine.verify import verify
 from scorer.errors import OutputError
@@ -102,6 +104,21 @@ def test_a_run_stopped_twice_goes_on_twice(
     stopped(request_for(), 1)
     manifest = run(request_for())
     assert (manifest.resumed_rows, manifest.output.sha256) == (2 * WORKS_A_SHARD, undisturbed)
+
+
+def test_parts_of_another_layout_are_not_taken_over(
+    request_for: Callable[..., RunRequest], undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def earlier(*given: object) -> pa.Schema:
+        schema = row_schema(*given)  # type: ignore[arg-type]
+        fields = [field.with_nullable(True) for field in schema]
+        return pa.schema(fields, metadata=schema.metadata)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scorer.engine.job, "row_schema", earlier)
+        stopped(request_for(), 2)
+    manifest = run(request_for())
+    assert (manifest.resumed_rows, manifest.output.sha256) == (0, undisturbed)
 
 
 def test_another_thread_count_goes_on_from_the_same_parts(

@@ -64,8 +64,8 @@ class Lexicon(NamedTuple):
 
 MEANINGS: Final = range(5)
 """The columns of `Lexicon.meanings`."""
-NO, YES, MAYBE = range(3)
 WORD, BEGIN, SECOND, FIRST, SHIFT = MEANINGS
+NO, YES, MAYBE = range(3)
 
 
 class Texts(NamedTuple):
