@@ -134,23 +134,18 @@ class _Figures:
             for side in range(_SIDES)
         )
         yes = np.logical_or.reduce([pair.yes for pair in pairs])
+        few = Support(MIN_POSITIVES, self.design.weight).few("positives", yes)
         works = effective(self.design.weight[yes])
+
+        def difference(found: Floats) -> Figure:
+            return Figure(float(found[0]), why=f"no limits: {few}") if few else signed(found, works)
+
         return Ranked(
             *(
-                Beside(float(of_a[0]), float(of_b[0]), _difference(of_b - of_a, works))
+                Beside(float(of_a[0]), float(of_b[0]), difference(of_b - of_a))
                 for of_a, of_b in zip(a, b, strict=True)
             )
         )
-
-
-def _difference(found: Floats, positives: float) -> Figure:
-    """Return a difference, with limits where as many positives stand behind it as figures need."""
-    if positives >= MIN_POSITIVES:
-        return signed(found, positives)
-    return Figure(
-        float(found[0]),
-        why=f"no limits: too few positives: {positives:.3g}; needed {MIN_POSITIVES:g}",
-    )
 
 
 def _means(counted: Sequence[Pair], figures: Sequence[_Figures]) -> Iterable[Mean]:
