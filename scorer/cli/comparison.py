@@ -137,8 +137,8 @@ def _closing(found: "Comparison") -> Iterator[str]:
     )
     yield (
         f"Means are over the heads and targets with {ENOUGH_POSITIVES} positives or more. "
-        "A difference whose limits hold 0 may be chance; with fewer than "
-        f"{MIN_POSITIVES:g} positives, by weight, it has none."
+        "A difference whose limits hold 0 may be chance. With fewer than "
+        f"{MIN_POSITIVES:g} positives, by weight, it has no limits."
     )
     yield (
         f"{DIFFERENCE_METHOD}; {counted(found.strata, 'stratum', 'strata')}, "

@@ -52,7 +52,7 @@ class ScoredFile:
             raise _of_two(path, manifest)
         expected = row_schema(manifest.targets, manifest.policy, manifest.mode)
         found: pa.Schema = file.schema_arrow
-        for other in other_columns(found, expected):
+        if other := next(other_columns(found, expected), None):
             raise InputError(
                 f"{path}: {other}.\n"
                 "Not a scored file of this version: score the frame again with scorer run."
